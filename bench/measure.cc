@@ -1,0 +1,71 @@
+// Rounds of samples, and the fma peak on several threads.
+#include "bench/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "kernels/fma_peak.h"
+
+namespace skipattn::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMinSampleMs = 2;  // so that a scheduler tick of some us is lost in it
+constexpr int kMaxCalls = 1000;
+
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double MsPerCall(const std::function<void()>& run, int calls) {
+  const Clock::time_point start = Clock::now();
+  for (int n = 0; n < calls; ++n) run();
+  return MsSince(start) / calls;
+}
+
+}  // namespace
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>& runs,
+                                       const MeasureOptions& options) {
+  std::vector<int> calls;
+  for (const auto& run : runs) {
+    run();  // first touch of memory, threads started, scratch allocated
+    const double ms = std::max(MsPerCall(run, 1), kMinSampleMs / kMaxCalls);
+    calls.push_back(static_cast<int>(std::max(1.0, kMinSampleMs / ms)));
+  }
+  std::vector<std::vector<double>> samples(runs.size());
+  const Clock::time_point start = Clock::now();
+  for (int round = 0;
+       round < std::max(options.repeat, 1) || MsSince(start) < 1e3 * options.min_seconds; ++round) {
+    for (size_t n = 0; n < runs.size(); ++n) samples[n].push_back(MsPerCall(runs[n], calls[n]));
+  }
+  std::vector<Timing> timings;
+  for (const auto& of_run : samples) {
+    timings.push_back({Median(of_run), *std::min_element(of_run.begin(), of_run.end())});
+  }
+  return timings;
+}
+
+double FmaPeakOfThreads(int64_t target, int threads, double seconds) {
+  std::vector<double> gflops(threads);
+  std::vector<std::thread> others;
+  for (int n = 1; n < threads; ++n) {
+    others.emplace_back([&, n] { gflops[n] = internal::FmaPeakGflops(target, seconds); });
+  }
+  gflops[0] = internal::FmaPeakGflops(target, seconds);
+  for (std::thread& other : others) other.join();
+  double sum = 0;
+  for (double of_thread : gflops) sum += of_thread;
+  return sum;
+}
+
+}  // namespace skipattn::bench

@@ -1,0 +1,35 @@
+// Timing: several things in turns, so that whatever else the machine does meets all of them alike.
+#ifndef SKIPATTN_BENCH_MEASURE_H_
+#define SKIPATTN_BENCH_MEASURE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace skipattn::bench {
+
+struct MeasureOptions {
+  int repeat = 5;            ///< rounds at least
+  double min_seconds = 0.5;  ///< length of the whole at least
+};
+
+struct Timing {
+  double median_ms = 0;  ///< of one call
+  double min_ms = 0;
+};
+
+/// The middle value, or the mean of both; 0 of nothing.
+double Median(std::vector<double> values);
+
+/// Calls each of `runs` once to warm up, then in rounds: every round calls each of them, and as
+/// often as makes a sample long beside the clock's steps.
+std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>& runs,
+                                       const MeasureOptions& options);
+
+/// The fma peak of `threads` threads together, in GFLOP/s. `target` is a Highway target bit that
+/// this CPU supports.
+double FmaPeakOfThreads(int64_t target, int threads, double seconds);
+
+}  // namespace skipattn::bench
+
+#endif  // SKIPATTN_BENCH_MEASURE_H_

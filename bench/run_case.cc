@@ -1,0 +1,109 @@
+// Plans, measures in one set of rounds, verifies.
+#include "bench/run_case.h"
+
+#include <algorithm>
+
+#include "runtime/target_table.h"
+
+namespace skipattn::bench {
+namespace {
+
+// No result of these inputs is near it, so an element that a run left out shows.
+constexpr float kUnwritten = -12345.f;
+constexpr double kPeakSeconds = 0.01;
+
+Array OutputOf(const Problem& p, Layout layout) {
+  Array out(p.batch, p.heads, p.q_len, p.v_dim, layout);
+  out.Fill(kUnwritten);
+  return out;
+}
+
+bool IsExact(const std::string& target) {
+  for (const TargetInfo& info : CompiledTargets()) {
+    if (info.name == target) return info.exact;
+  }
+  return false;
+}
+
+// What is timed; the first error of any call ends up in `status`.
+struct Rounds {
+  const Case& c;
+  const AttentionOptions& options;
+  const Plan& plan;
+  const Plan& dense_plan;
+  RunArgs args, dense_args;
+  int64_t target;
+  std::vector<double> peaks;
+  Status status;
+
+  void Keep(Status s) {
+    if (status.ok()) status = std::move(s);
+  }
+  void Measure(const MeasureOptions& measure, Record* record);
+};
+
+void Rounds::Measure(const MeasureOptions& measure, Record* record) {
+  const std::vector<Timing> timings = MeasureInterleaved(
+      {
+          [this] { Keep(plan.Run(args)); },
+          [this] { Keep(dense_plan.Run(dense_args)); },
+          [this] { Keep(MakePlan(c.spec.problem, c.mask, options).status()); },
+          [this] { peaks.push_back(FmaPeakOfThreads(target, options.threads, kPeakSeconds)); },
+      },
+      measure);
+  record->run = timings[0];
+  record->dense = timings[1];
+  record->plan_ms = timings[2].median_ms;
+  record->peak_gflops = Median(peaks);
+}
+
+}  // namespace
+
+double Record::LiveShare() const {
+  const double pairs = static_cast<double>(stats.dense_pairs);
+  return pairs > 0 ? static_cast<double>(stats.live_pairs) / pairs : 0;
+}
+
+double Record::Speedup() const { return run.median_ms > 0 ? dense.median_ms / run.median_ms : 0; }
+
+double Record::IdealSpeedup() const { return LiveShare() > 0 ? 1 / LiveShare() : 0; }
+
+double Record::LiveGflops() const {
+  const double operations = 2.0 * static_cast<double>(stats.live_pairs * width);
+  return run.median_ms > 0 ? operations / run.median_ms * 1e-6 : 0;
+}
+
+double Record::PeakShare() const { return peak_gflops > 0 ? LiveGflops() / peak_gflops : 0; }
+
+bool Record::Right() const { return checked.bound_ok && (checked.bits_equal || !exact_target); }
+
+Result<Record> RunCase(const Case& c, const Inputs& inputs, Layout layout,
+                       const AttentionOptions& options, const MeasureOptions& measure) {
+  const Problem& problem = c.spec.problem;
+  const Result<Plan> plan = MakePlan(problem, c.mask, options);
+  if (!plan.ok()) return plan.status();
+  const Result<Plan> dense_plan = MakePlan(problem, Mask(), options);
+  if (!dense_plan.ok()) return dense_plan.status();
+  const Result<int64_t> target = internal::FindTarget(plan->stats().target);
+  if (!target.ok()) return target.status();
+
+  const Array out = OutputOf(problem, layout);
+  const Array dense_out = OutputOf(problem, layout);
+  const RunArgs args = ArgsOf(inputs, out);
+  Record record;
+  record.stats = plan->stats();
+  record.threads = options.threads;
+  record.width = problem.dim + problem.v_dim;
+  record.exact_target = IsExact(record.stats.target);
+  Rounds rounds{c, options, *plan, *dense_plan, args, ArgsOf(inputs, dense_out), *target, {}, {}};
+  rounds.Measure(measure, &record);
+  if (!rounds.status.ok()) return rounds.status;
+
+  const Result<Verification> checked = Verify(c, options, args, kUnwritten);
+  if (!checked.ok()) return checked.status();
+  record.checked = *checked;
+  record.hash = HashOf(args.out);
+  return record;
+}
+
+}  // namespace skipattn::bench

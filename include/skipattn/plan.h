@@ -1,0 +1,98 @@
+// Plan: a mask compiled for a problem, made once and run many times.
+#ifndef SKIPATTN_PLAN_H_
+#define SKIPATTN_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "skipattn/mask.h"
+#include "skipattn/options.h"
+#include "skipattn/status.h"
+#include "skipattn/tensor.h"
+
+namespace skipattn {
+inline namespace v0 {
+
+/// Sizes and types. `batch`, `q_len` and `k_len` may be 0, the others may not. Query head h reads
+/// key head h / (heads / kv_heads), so `kv_heads` divides `heads`.
+struct Problem {
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t q_len = 0;
+  int64_t k_len = 0;
+  int64_t dim = 0;    ///< of q and k
+  int64_t v_dim = 0;  ///< of v and out
+  DType q_dtype = DType::kF32;
+  DType kv_dtype = DType::kF32;
+  DType out_dtype = DType::kF32;
+};
+
+/// What differs from run to run: where the tensors are. All views are addressed
+/// {batch, head, position, dim}; any strides, but the last one must be 1 (where that axis is
+/// longer than 1).
+struct RunArgs {
+  ConstTensor q;  ///< [B, heads, q_len, dim]
+  ConstTensor k;  ///< [B, kv_heads, k_len, dim]
+  ConstTensor v;  ///< [B, kv_heads, k_len, v_dim]
+  Tensor out;     ///< [B, heads, q_len, v_dim]; must not overlap an input or itself
+  Tensor lse;     ///< optional, f32 [B, heads, q_len]: natural log of the sum of exp(score)
+
+  /// Scratch of `Plan::workspace_bytes(threads)` bytes, aligned to 64; null = the library keeps
+  /// one per thread.
+  void* workspace = nullptr;
+  size_t workspace_bytes = 0;
+
+  /// Threads of this run; 0 = the plan's.
+  int threads = 0;
+};
+
+/// What a plan will do. A block is the part of a tile of query rows that meets one 128-key chunk.
+struct PlanStats {
+  int64_t live_pairs = 0;   ///< (query, key) pairs that the mask allows, over all heads
+  int64_t dense_pairs = 0;  ///< batch * heads * q_len * k_len
+  int64_t empty_rows = 0;   ///< query rows without a key, over all heads
+  int64_t tiles = 0;
+  int64_t skipped_blocks = 0;  ///< no row of the tile attends a key of the chunk
+  int64_t full_blocks = 0;     ///< no mask is looked at: every row attends every key that is read
+  int64_t partial_blocks = 0;
+  std::string config;
+  std::string target;
+};
+
+/// An immutable value; copies share their contents. A Plan owns all that it needs and may be run
+/// from several threads at once.
+class SKIPATTN_API Plan {
+ public:
+  /// Computes. Checks every argument first and writes nothing if one is wrong. Allocates nothing
+  /// after the first run on a thread (or ever, with a workspace).
+  Status Run(const RunArgs& args) const;
+
+  PlanStats stats() const;
+
+  /// The plan for people: sizes, shares, configuration and a small picture of the mask.
+  std::string Describe() const;
+
+  /// Bytes that `RunArgs::workspace` must have for a run with so many threads (0 = the plan's).
+  size_t workspace_bytes(int threads = 0) const;
+
+  const Problem& problem() const;
+
+  struct Impl;
+  explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles a mask for a problem. The arrays that `mask` borrows are not needed afterwards.
+SKIPATTN_API Result<Plan> MakePlan(const Problem& problem, const Mask& mask,
+                                   const AttentionOptions& options = {});
+
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_PLAN_H_

@@ -1,0 +1,109 @@
+// The end of a tile: totals to outputs, and lse.
+
+#if defined(SKIPATTN_KERNELS_RESULT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SKIPATTN_KERNELS_RESULT_INL_H_
+#undef SKIPATTN_KERNELS_RESULT_INL_H_
+#else
+#define SKIPATTN_KERNELS_RESULT_INL_H_
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/scratch.h"
+#include "kernels/tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The one NaN that is ever written: quiet, sign 0. What the hardware makes depends on operand
+// order and platform.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V CanonicalNaN(D d, V x) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(d, hn::Set(du, 0x7fc00000u)), x);
+}
+
+// log2 of positive normal x, for lse: x = 2^e * m with m in [sqrt(1/2), sqrt(2)), t = m - 1, then
+// e + t * Q(t) in one fma.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Log2(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::BitCast(di, x);
+  const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));
+  const V t = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e))), hn::Set(d, 1.0f));
+  V q = hn::Set(d, 0.0f);
+  return hn::MulAdd(t, q, hn::ConvertTo(d, e));
+}
+
+// lse of every row, and what its totals are multiplied by. Replaces M and l in the scratch.
+template <class D>
+HWY_INLINE void FinishRows(D d, size_t rows, const RowState& state) {
+  using V = hn::Vec<D>;
+  for (size_t row = 0; row < rows; row += hn::Lanes(d)) {
+    const V sum = hn::Load(d, state.sum + row);
+    const auto empty = hn::Eq(sum, hn::Zero(d));
+    const V lse = hn::Mul(hn::Add(hn::Load(d, state.max + row), Log2(d, sum)),
+                          hn::Set(d, 0x1.62e430p-1f));
+    // A NaN in l always reaches lse; M may have lost it.
+    const V nan_or_lse = hn::IfThenElse(hn::IsNaN(sum), sum, lse);
+    hn::Store(CanonicalNaN(d, hn::IfThenElse(empty, hn::Set(d, -INFINITY), nan_or_lse)), d,
+              state.max + row);
+    hn::Store(hn::IfThenZeroElse(empty, hn::Div(hn::Set(d, 1.0f), sum)), d, state.sum + row);
+  }
+}
+
+// out = o * inverse + 0 for one row; the +0 keeps masked keys from deciding the sign of a zero.
+// Returns whether there is a NaN in it.
+template <class D>
+HWY_INLINE bool WriteRow(D d, const float* HWY_RESTRICT o, float inverse, size_t v_dim,
+                         float* HWY_RESTRICT out) {
+  using V = hn::Vec<D>;
+  const size_t lanes = hn::Lanes(d);
+  const V factor = hn::Set(d, inverse);
+  V nan_seen = hn::Zero(d);
+  size_t column = 0;
+  for (; column + lanes <= v_dim; column += lanes) {
+    const V x = hn::MulAdd(hn::Load(d, o + column), factor, hn::Zero(d));
+    nan_seen = hn::IfThenElse(hn::IsNaN(x), x, nan_seen);
+    hn::StoreU(CanonicalNaN(d, x), d, out + column);
+  }
+  if (column < v_dim) {
+    // Columns of o beyond v_dim hold zeros, or NaN only where factor is NaN.
+    const V x = hn::MulAdd(hn::Load(d, o + column), factor, hn::Zero(d));
+    nan_seen = hn::IfThenElse(hn::IsNaN(x), x, nan_seen);
+    hn::StoreN(CanonicalNaN(d, x), d, out + column, v_dim - column);
+  }
+  return !hn::AllFalse(d, hn::IsNaN(nan_seen));
+}
+
+// Writes out and lse of the live rows; returns whether a NaN was written to out.
+template <class D>
+HWY_INLINE bool WriteResult(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
+  FinishRows(d, rows, scratch.state);
+  const float* lse = scratch.state.max;
+  const float* inverse = scratch.state.sum;
+  bool nan_seen = false;
+  for (size_t r = 0; r < tile.rows; ++r) {
+    if (tile.lse != nullptr) *tile.lse[r] = lse[r];
+    const bool empty = lse[r] == -INFINITY;  // all scores were -inf
+    if (empty && tile.empty_rows == EmptyRows::kKeep) continue;
+    nan_seen |= WriteRow(d, scratch.o + r * scratch.o_stride, inverse[r], tile.v_dim, tile.out[r]);
+  }
+  return nan_seen;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+HWY_AFTER_NAMESPACE();
+
+#endif  // SKIPATTN_KERNELS_RESULT_INL_H_

@@ -1,0 +1,28 @@
+// Where the rows of k or v are: equally spaced, or each by its own pointer.
+#ifndef SKIPATTN_KERNELS_ROWS_H_
+#define SKIPATTN_KERNELS_ROWS_H_
+
+#include <cstddef>
+
+#include "skipattn/version.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+struct StridedRows {
+  const float* base;
+  ptrdiff_t stride;
+  const float* operator[](size_t n) const { return base + static_cast<ptrdiff_t>(n) * stride; }
+};
+
+struct PointerRows {
+  const float* const* rows;
+  const float* operator[](size_t n) const { return rows[n]; }
+};
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_KERNELS_ROWS_H_

@@ -1,0 +1,62 @@
+// Bool bytes to bits for every target; see scan_bits.h.
+#include "kernels/scan_bits.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/scan_bits.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+// clang-format: keep this order
+#include "hwy/highway.h"
+#include "kernels/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+void ScanBits(const uint8_t* bytes, int64_t count, uint64_t* words) {
+  // At most 64 lanes, so that a vector's mask fits into a word; branch-free inside a word.
+  const hn::CappedTag<uint8_t, 64> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d);
+  const size_t size = static_cast<size_t>(count);
+  size_t t = 0;
+  for (; t + 64 <= size; t += 64) {
+    uint64_t word = 0;
+    for (size_t part = 0; part < 64; part += lanes) {
+      uint8_t mask[8] = {};
+      hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, bytes + t + part), zero), mask);
+      uint64_t bits;
+      hwy::CopyBytes<sizeof(bits)>(mask, &bits);
+      word |= bits << part;
+    }
+    words[t / 64] = word;
+  }
+  if (t < size) {
+    uint64_t word = 0;
+    for (size_t n = t; n < size; ++n) word |= uint64_t{bytes[n] != 0} << (n - t);
+    words[t / 64] = word;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+HWY_EXPORT(ScanBits);
+
+ScanFunction ScanBitsFunction(int64_t target) { return SKIPATTN_FUNCTION_OF(target, ScanBits); }
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+#endif  // HWY_ONCE

@@ -1,0 +1,58 @@
+// How a tile's scratch is divided.
+#ifndef SKIPATTN_KERNELS_SCRATCH_H_
+#define SKIPATTN_KERNELS_SCRATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/tile.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+/// The state of a tile's rows between chunks, all [rows].
+struct RowState {
+  float* max;        // M
+  float* sum;        // l
+  float* chunk_max;  // m_c of the last chunk
+  float* keep;       // 2^(M before - M): what the totals of o are multiplied by
+  float* add;        // 2^(m_c - M): what the chunk's sums are multiplied by
+};
+
+/// Every part begins on a cache line.
+struct TileScratch {
+  float* qt;  // [dim][rows]: transposed queries times c
+  float* s;   // [kChunk][rows]: scores, then weights
+  float* o;   // [rows][o_stride]: totals
+  size_t o_stride;
+  RowState state;
+  int32_t* lo;  // [rows]: bounds relative to a span
+  int32_t* hi;
+  size_t floats = 0;  // all of it
+
+  /// `rows` is vectors * lanes. With null scratch only the sizes mean something.
+  TileScratch(float* base, size_t rows, size_t lanes, size_t dim, size_t v_dim) {
+    o_stride = (v_dim + lanes - 1) / lanes * lanes;
+    qt = Take(base, dim * rows);
+    s = Take(base, kChunk * rows);
+    o = Take(base, rows * o_stride);
+    float** each[] = {&state.max, &state.sum, &state.chunk_max, &state.keep, &state.add};
+    for (float** one : each) *one = Take(base, rows);
+    lo = reinterpret_cast<int32_t*>(Take(base, rows));
+    hi = reinterpret_cast<int32_t*>(Take(base, rows));
+  }
+
+ private:
+  float* Take(float* base, size_t count) {
+    float* part = base == nullptr ? nullptr : base + floats;
+    floats += (count + 15) / 16 * 16;
+    return part;
+  }
+};
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_KERNELS_SCRATCH_H_

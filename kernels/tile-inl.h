@@ -1,0 +1,111 @@
+// One tile: transposed queries, then per chunk of keys scores, mask, softmax and weighted sum, then
+// the result. kernels/README.md has the equation and the storage.
+
+#if defined(SKIPATTN_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SKIPATTN_KERNELS_TILE_INL_H_
+#undef SKIPATTN_KERNELS_TILE_INL_H_
+#else
+#define SKIPATTN_KERNELS_TILE_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/chunk.h"
+#include "kernels/result-inl.h"
+#include "kernels/rows.h"
+#include "kernels/scratch.h"
+#include "kernels/scores-inl.h"
+#include "kernels/select-inl.h"
+#include "kernels/softmax-inl.h"
+#include "kernels/tile.h"
+#include "kernels/weighted_sum-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// qt[d][rows] = q[row][d] * c. Lanes beyond the live rows repeat the last one; nobody reads them.
+inline void TransposeQueries(const TileArgs& tile, size_t rows, float* HWY_RESTRICT qt) {
+  for (size_t r = 0; r < rows; ++r) {
+    const float* HWY_RESTRICT q = tile.q[std::min(r, tile.rows - 1)];
+    for (size_t i = 0; i < tile.dim; ++i) qt[i * rows + r] = q[i] * tile.q_scale;
+  }
+}
+
+// Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
+template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>
+HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Rows& k,
+                         const Rows& v, const TileScratch& scratch, bool select) {
+  const size_t lanes = hn::Lanes(d);
+  const size_t rows = kVectors * lanes;
+  Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s);
+  MaskScores(d, tile, chunk, rows, scratch);
+  for (size_t row = 0; row < rows; row += lanes) {
+    ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
+  }
+  const SumArgs<Rows> sum = {v,         tile.v_dim,       chunk.keys,         scratch.s,        rows,
+                             scratch.o, scratch.o_stride, scratch.state.keep, scratch.state.add};
+  if (select) {
+    SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch.state);
+  } else {
+    WeightedSum<kSumRows, kSumVectors>(d, sum, tile.rows);
+  }
+}
+
+// Computes and writes the tile; returns whether a NaN was written.
+template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
+HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, bool select) {
+  const size_t lanes = hn::Lanes(d);
+  const size_t rows = kVectors * lanes;
+  for (size_t row = 0; row < rows; row += lanes) {
+    hn::Store(hn::Set(d, -INFINITY), d, scratch.state.max + row);
+    hn::Store(hn::Zero(d), d, scratch.state.sum + row);
+  }
+  std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  ChunkReader reader(tile);
+  Chunk chunk;
+  while (reader.Next(chunk)) {
+    if (chunk.contiguous) {
+      const int64_t key = chunk.spans[0].key;
+      const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
+      const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
+      RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, select);
+    } else {
+      const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
+      RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, select);
+    }
+  }
+  return WriteResult(d, tile, rows, scratch);
+}
+
+// The TileFunction of one configuration and height.
+//
+// A masked key adds p * v = 0 only while v is finite: 0 * Inf is NaN. Such rows are rare and show
+// up in the result, so a tile that wrote a NaN runs again, this time leaving masked keys out of
+// each row's sum. What is NaN by right is NaN again.
+template <int kKeys, int kVectors, int kSumRows, int kSumVectors>
+void Tile(const TileArgs& tile) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const TileScratch scratch(tile.scratch, kVectors * lanes, lanes, tile.dim, tile.v_dim);
+  TransposeQueries(tile, kVectors * lanes, scratch.qt);
+  if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, false)) {
+    RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, true);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+HWY_AFTER_NAMESPACE();
+
+#endif  // SKIPATTN_KERNELS_TILE_INL_H_

@@ -1,0 +1,72 @@
+// The kernels' interface: one call computes one tile, up to 64 query rows that share a key head.
+//
+// A tile's equation, storage and edges are described in kernels/README.md.
+#ifndef SKIPATTN_KERNELS_TILE_H_
+#define SKIPATTN_KERNELS_TILE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/segment.h"
+#include "skipattn/options.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+/// Heights that are compiled: a tile has 1 to so many vectors of query rows.
+inline constexpr int kMaxVectors = 4;
+
+/// Register blocking of the two micro-kernels; which values win differs by target.
+struct TileShape {
+  int score_keys, score_vectors;  // scores: keys x vectors of query rows
+  int sum_rows, sum_vectors;      // weighted sum: query rows x vectors of value columns
+};
+
+struct TileArgs {
+  size_t rows;               // live query rows, at most vectors * lanes
+  const float* const* q;     // [rows], each [dim]
+  float* const* out;         // [rows], each [v_dim]
+  float* const* lse;         // [rows], or null
+  const int64_t* lo;         // [rows]: bounds of the interval segments; may be null if there
+  const int64_t* hi;         // are none
+  size_t dim, v_dim;
+  float q_scale;             // the contract's c: scale * log2(e)
+  const float* k;            // key 0; key j is k + j * k_stride
+  const float* v;
+  ptrdiff_t k_stride, v_stride;
+  const Segment* segments;
+  size_t segment_count;
+  const uint64_t* lane_bits;
+  int64_t origin;            // where the chunk grid begins, 0 to 127
+  EmptyRows empty_rows;
+  float* scratch;            // ScratchFloats() floats, 64-byte aligned
+};
+
+using TileFunction = void (*)(const TileArgs&);
+
+/// One compiled configuration. `tile[n]` computes tiles of n + 1 vectors of rows.
+struct TileConfig {
+  const char* name;  // "4x3-6x2"
+  TileShape shape;
+  TileFunction tile[kMaxVectors];  // null above shape.score_vectors
+};
+
+/// All configurations of a target and type, the default first.
+struct KernelTable {
+  size_t lanes;  // f32 lanes of a vector
+  const TileConfig* configs;
+  size_t config_count;
+};
+
+/// The kernels of a compiled and supported target bit.
+KernelTable KernelsF32(int64_t target);
+
+/// Floats of scratch that a tile of at most `rows` = vectors * lanes rows needs.
+size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim);
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_KERNELS_TILE_H_

@@ -1,0 +1,92 @@
+// What a Mask holds: the terms of a conjunction as they were given, and how their arrays are read.
+#ifndef SKIPATTN_PLAN_MASK_TERMS_H_
+#define SKIPATTN_PLAN_MASK_TERMS_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "skipattn/mask.h"
+#include "skipattn/tensor.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+/// begin[b] <= t < end[b] for the key or the query position t; `begin` not given = 0.
+struct RangeTerm {
+  const char* name;
+  bool on_keys;
+  ConstTensor begin, end;
+};
+
+/// valid[b, t] for the query position, the key position, or both (padding).
+struct ValidTerm {
+  const char* name;
+  bool on_queries, on_keys;
+  ConstTensor valid;
+};
+
+/// i + offset - left <= j <= i + offset + right; -1 = unbounded. Causal is left -1, right 0.
+struct BandTerm {
+  const char* name;
+  int64_t left, right;
+  mask::Diagonal diagonal;
+};
+
+/// Ids per token, or the boundaries of each document.
+struct DocumentsTerm {
+  bool boundaries;
+  ConstTensor q, k;
+};
+
+struct DenseTerm {
+  ConstTensor values;
+  std::string axes;
+};
+
+using Term = std::variant<RangeTerm, ValidTerm, BandTerm, DocumentsTerm, DenseTerm>;
+
+struct MaskTerms {
+  std::vector<Term> terms;  // joined by "and"
+};
+
+/// Element (i0, i1) of an i32 or i64 array of one or two axes.
+inline int64_t IntAt(const ConstTensor& a, int64_t i0, int64_t i1 = 0) {
+  const int64_t at = i0 * a.stride[0] + i1 * a.stride[1];
+  return a.dtype == DType::kI32 ? static_cast<const int32_t*>(a.data)[at]
+                                : static_cast<const int64_t*>(a.data)[at];
+}
+
+/// Element (i0, i1) of a bool array.
+inline bool BoolAt(const ConstTensor& a, int64_t i0, int64_t i1) {
+  return static_cast<const uint8_t*>(a.data)[i0 * a.stride[0] + i1 * a.stride[1]] != 0;
+}
+
+/// A dense array as all four axes "bhqk"; broadcast axes have stride 0.
+struct DenseView {
+  const uint8_t* data = nullptr;
+  int64_t stride[4] = {};
+  bool At(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return data[b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3]] != 0;
+  }
+};
+
+inline DenseView ViewOf(const DenseTerm& term) {
+  static constexpr char kAxes[] = "bhqk";
+  DenseView view;
+  view.data = static_cast<const uint8_t*>(term.values.data);
+  const std::string& axes = term.axes.empty() ? kAxes : term.axes;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    const size_t place = std::string(kAxes).find(axes[axis]);
+    if (term.values.shape[axis] > 1) view.stride[place] = term.values.stride[axis];
+  }
+  return view;
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_PLAN_MASK_TERMS_H_

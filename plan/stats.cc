@@ -1,0 +1,110 @@
+// Counters of a plan; see PlanStats.
+#include <algorithm>
+#include <cstdint>
+
+#include "plan/plan_data.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace {
+
+int64_t CountBits(uint64_t word) { return __builtin_popcountll(word); }
+
+/// Pairs of one segment of a tile.
+int64_t LivePairs(const PlanData& plan, const Plane& plane, const Tile& tile,
+                  const Segment& segment) {
+  const int64_t keys = segment.end - segment.begin;
+  int64_t pairs = 0;
+  switch (segment.kind) {
+    case SegmentKind::kFull:
+      return keys * tile.lanes;
+    case SegmentKind::kInterval:
+      for (int64_t lane = tile.first_lane; lane < tile.first_lane + tile.lanes; ++lane) {
+        const Run& row = plane.intervals[static_cast<size_t>(lane / plan.params.heads)];
+        const int64_t begin = std::max(row.begin, segment.begin);
+        const int64_t end = std::min(row.end, segment.end);
+        pairs += std::max<int64_t>(end - begin, 0);
+      }
+      return pairs;
+    case SegmentKind::kBits:
+      for (int64_t n = 0; n < keys; ++n) {
+        pairs += CountBits(plane.lane_bits[static_cast<size_t>(segment.bits + n)]);
+      }
+      return pairs;
+  }
+  return pairs;
+}
+
+int64_t CellOf(int64_t key, int64_t origin) {
+  const int64_t past = key - origin;
+  return past >= 0 ? past / kChunk : -((kChunk - 1 - past) / kChunk);
+}
+
+/// Adds the blocks of one tile.
+void CountBlocks(const PlanData& plan, const Plane& plane, const Tile& tile, PlanStats& stats) {
+  int64_t touched = 0, partial = 0;
+  int64_t last_cell = CellOf(0, tile.origin) - 1;  // the last one counted
+  bool last_partial = false;
+  for (int64_t s = 0; s < tile.segment_count; ++s) {
+    const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
+    const int64_t begin = CellOf(segment.begin, tile.origin);
+    const int64_t end = CellOf(segment.end - 1, tile.origin);
+    const bool is_partial = segment.kind != SegmentKind::kFull;
+    if (begin == last_cell && is_partial && !last_partial) {
+      ++partial;
+      last_partial = true;
+    }
+    const int64_t fresh = end - std::max(begin, last_cell + 1) + 1;
+    if (fresh > 0) {
+      touched += fresh;
+      partial += is_partial ? fresh : 0;
+      last_partial = is_partial;
+      last_cell = end;
+    }
+  }
+  const int64_t all = CellOf(plan.problem.k_len - 1, tile.origin) - CellOf(0, tile.origin) + 1;
+  stats.skipped_blocks += all - touched;
+  stats.full_blocks += touched - partial;
+  stats.partial_blocks += partial;
+}
+
+PlanStats CountPlane(const PlanData& plan, const Plane& plane) {
+  PlanStats stats;
+  for (const Tile& tile : plane.tiles) {
+    for (int64_t s = 0; s < tile.segment_count; ++s) {
+      stats.live_pairs +=
+          LivePairs(plan, plane, tile, plane.segments[static_cast<size_t>(tile.first_segment + s)]);
+    }
+    CountBlocks(plan, plane, tile, stats);
+  }
+  stats.tiles = static_cast<int64_t>(plane.tiles.size());
+  for (const Run& run : plane.empty_rows) {
+    stats.empty_rows += (run.end - run.begin) * plan.params.heads;
+  }
+  return stats;
+}
+
+}  // namespace
+
+PlanStats CountWork(const PlanData& plan) {
+  const Problem& p = plan.problem;
+  PlanStats total;
+  total.dense_pairs = p.batch * p.heads * p.q_len * p.k_len;
+  if (p.batch == 0) return total;
+  const int64_t times = p.batch / plan.batch_planes * (plan.slots / plan.head_planes);
+  for (const Plane& plane : plan.planes) {
+    const PlanStats one = CountPlane(plan, plane);
+    total.live_pairs += times * one.live_pairs;
+    total.empty_rows += times * one.empty_rows;
+    total.tiles += times * one.tiles;
+    total.skipped_blocks += times * one.skipped_blocks;
+    total.full_blocks += times * one.full_blocks;
+    total.partial_blocks += times * one.partial_blocks;
+  }
+  return total;
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn

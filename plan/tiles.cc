@@ -1,0 +1,147 @@
+// Rows to tiles; see tiles.h.
+#include "plan/tiles.h"
+
+#include <algorithm>
+
+#include "plan/tile_bits.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace {
+
+/// Adds the keys of [begin, end) that are in `allowed` as segments of one kind.
+void AddSegments(const Runs& allowed, int64_t begin, int64_t end, SegmentKind kind,
+                 std::vector<Segment>& segments) {
+  for (auto run = FirstAfter(allowed, begin); run != allowed.end() && run->begin < end; ++run) {
+    segments.push_back({std::max(begin, run->begin), std::min(end, run->end), kind, 0});
+  }
+}
+
+/// The union of intervals that are given in any order.
+Runs UnionOf(std::vector<Run> intervals) {
+  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), before)) {
+    std::sort(intervals.begin(), intervals.end(), before);
+  }
+  Runs merged;
+  for (const Run& one : intervals) {
+    if (!merged.empty() && one.begin <= merged.back().end) {
+      merged.back().end = std::max(merged.back().end, one.end);
+    } else {
+      merged.push_back(one);
+    }
+  }
+  return merged;
+}
+
+/// Segments of rows whose keys are intervals of one and the same set.
+void AddIntervalTile(const Runs& allowed, const LiveRow* first, const LiveRow* last,
+                     std::vector<Segment>& segments) {
+  std::vector<Run> intervals;
+  Run full = {first->lo, first->hi};  // keys that all rows attend
+  for (const LiveRow* row = first; row != last; ++row) {
+    if (intervals.empty() || !(intervals.back() == Run{row->lo, row->hi})) {
+      intervals.push_back({row->lo, row->hi});
+    }
+    full = {std::max(full.begin, row->lo), std::min(full.end, row->hi)};
+  }
+  if (full.begin >= full.end) full = {0, 0};
+  for (const Run& any : UnionOf(std::move(intervals))) {
+    if (full.begin < any.begin || full.end > any.end || full.begin == full.end) {
+      AddSegments(allowed, any.begin, any.end, SegmentKind::kInterval, segments);
+      continue;
+    }
+    AddSegments(allowed, any.begin, full.begin, SegmentKind::kInterval, segments);
+    AddSegments(allowed, full.begin, full.end, SegmentKind::kFull, segments);
+    AddSegments(allowed, full.end, any.end, SegmentKind::kInterval, segments);
+  }
+}
+
+/// The tiles of one plane, one after the other.
+class Builder {
+ public:
+  Builder(const PlaneRows& rows, int64_t keys, const TileParams& params)
+      : rows_(rows), keys_(keys), params_(params) {}
+
+  Plane Build() {
+    plane_.empty_rows = rows_.empty_rows;
+    plane_.queries.reserve(rows_.rows.size());
+    plane_.intervals.reserve(rows_.rows.size());
+    for (const LiveRow& row : rows_.rows) {
+      plane_.queries.push_back(row.query);
+      plane_.intervals.push_back({row.lo, row.hi});
+    }
+    for (const RowGroup& group : rows_.groups) AddGroup(group);
+    return std::move(plane_);
+  }
+
+ private:
+  void AddGroup(const RowGroup& group) {
+    const int64_t end = static_cast<int64_t>(group.end) * params_.heads;
+    int64_t lane = static_cast<int64_t>(group.begin) * params_.heads;
+    const int64_t vectors = (end - lane + params_.vector_lanes - 1) / params_.vector_lanes;
+    for (const int height : CoverVectors(vectors, params_.heights)) {
+      const int64_t lanes = std::min(height * params_.vector_lanes, end - lane);
+      Tile tile = {lane, static_cast<int32_t>(lanes), height,
+                   static_cast<int64_t>(plane_.segments.size()), 0, group.origin};
+      AddTileSegments(tile);
+      tile.segment_count = static_cast<int64_t>(plane_.segments.size()) - tile.first_segment;
+      plane_.tiles.push_back(tile);
+      lane += lanes;
+    }
+  }
+
+  void AddTileSegments(const Tile& tile) {
+    const LiveRow* first = &rows_.rows[static_cast<size_t>(tile.first_lane / params_.heads)];
+    const LiveRow* last =
+        &rows_.rows[static_cast<size_t>((tile.first_lane + tile.lanes - 1) / params_.heads)] + 1;
+    const bool one_set = std::all_of(first, last, [&](const LiveRow& row) {
+      return row.set == first->set && row.bits == first->bits;
+    });
+    if (one_set && params_.skipping == Skipping::kOn) {
+      AddIntervalTile(SetOf(*first), first, last, plane_.segments);
+    } else {
+      AddBitsTile(rows_, first, last, tile, params_, keys_, plane_);
+    }
+  }
+
+  /// The set of a row without its interval. Sets with bits are made when they change.
+  const Runs& SetOf(const LiveRow& row) {
+    const Runs& set = rows_.sets[static_cast<size_t>(row.set)];
+    if (row.bits < 0) return set;
+    if (row.set != made_set_ || row.bits != made_bits_) {
+      made_ = Intersect(set, RunsOf(rows_.bits->Row(row.bits)));
+      made_set_ = row.set;
+      made_bits_ = row.bits;
+    }
+    return made_;
+  }
+
+  const PlaneRows& rows_;
+  const int64_t keys_;
+  const TileParams& params_;
+  Plane plane_;
+  Runs made_;
+  int32_t made_set_ = -1;
+  int64_t made_bits_ = -1;
+};
+
+}  // namespace
+
+Plane BuildTiles(const PlaneRows& rows, int64_t keys, const TileParams& params) {
+  return Builder(rows, keys, params).Build();
+}
+
+double TileCost(const Plane& plane, const Tile& tile, const TileParams& params) {
+  int64_t keys = 0;
+  for (int64_t s = 0; s < tile.segment_count; ++s) {
+    const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
+    keys += segment.end - segment.begin;
+  }
+  return static_cast<double>(keys) * static_cast<double>(params.heights.cost[tile.vectors - 1]);
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn

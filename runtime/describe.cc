@@ -1,0 +1,45 @@
+// A plan for people.
+#include <string>
+
+#include "runtime/plan_impl.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace {
+
+std::string Percent(int64_t part, int64_t whole) {
+  const double share = whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+  const int64_t tenths = static_cast<int64_t>(share * 10 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+}  // namespace
+
+std::string Plan::Describe() const {
+  using std::to_string;
+  const Problem& p = problem();
+  const PlanStats s = stats();
+  const int64_t blocks = s.skipped_blocks + s.full_blocks + s.partial_blocks;
+  std::string text;
+  text += "problem   batch " + to_string(p.batch) + ", heads " + to_string(p.heads) + " (key heads " +
+          to_string(p.kv_heads) + "), queries " + to_string(p.q_len) + ", keys " +
+          to_string(p.k_len) + ", dim " + to_string(p.dim) + ", value dim " + to_string(p.v_dim) +
+          ", " + DTypeName(p.q_dtype) + "\n";
+  text += "live      " + to_string(s.live_pairs) + " of " + to_string(s.dense_pairs) + " pairs (" +
+          Percent(s.live_pairs, s.dense_pairs) + ")\n";
+  text += "blocks    " + to_string(s.skipped_blocks) + " skipped (" +
+          Percent(s.skipped_blocks, blocks) + "), " + to_string(s.full_blocks) + " full, " +
+          to_string(s.partial_blocks) + " partly masked\n";
+  text += "rows      " + to_string(s.empty_rows) + " of " + to_string(p.batch * p.heads * p.q_len) +
+          " have no key, the others make " + to_string(s.tiles) + " tiles\n";
+  if (2 * s.empty_rows > p.batch * p.heads * p.q_len) {
+    text += "warning   more than half of the rows have no key: is the mask inverted? True means attend\n";
+  }
+  text += "kernel    " + s.target + ", config " + s.config + ", threads " + to_string(impl_->threads) + "\n";
+  const std::string picture = internal::Picture(impl_->data);
+  if (!picture.empty()) text += "mask      of batch entry 0, head 0; " + picture;
+  return text;
+}
+
+}  // namespace v0
+}  // namespace skipattn

@@ -1,0 +1,155 @@
+// Entry points: plans are made here, and everything given is checked first.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "plan/check_mask.h"
+#include "runtime/float_env.h"
+#include "runtime/plan_impl.h"
+#include "runtime/target_table.h"
+#include "runtime/validate.h"
+#include "skipattn/attention.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace {
+
+using internal::TileConfig;
+
+Result<const TileConfig*> FindConfig(const internal::KernelTable& table, const std::string& name) {
+  std::string names;
+  for (size_t c = 0; c < table.config_count; ++c) {
+    const TileConfig& config = table.configs[c];
+    if (name.empty() || name == config.name) return &config;
+    names += (c > 0 ? ", " : "") + std::string(config.name);
+  }
+  return Status::InvalidArgument("config is \"" + name + "\", expected one of " + names);
+}
+
+/// The contract's c. In double and rounded once, whatever the caller's rounding mode is.
+float QueryScale(const Problem& problem, const AttentionOptions& options) {
+  const internal::ScopedFloatEnv env;
+  const volatile double dim = static_cast<double>(problem.dim);
+  const double scale = options.scale.value_or(1.0 / std::sqrt(dim));
+  constexpr double kLog2E = 1.4426950408889634;
+  return static_cast<float>(scale * kLog2E);
+}
+
+/// Relative cost per key of each tile height: the work, and what a key costs at any height.
+internal::HeightCosts CostsOf(const TileConfig& config) {
+  constexpr float kPerKey = 0.3f;
+  internal::HeightCosts costs;
+  costs.heights = config.shape.score_vectors;
+  for (int h = 1; h <= costs.heights; ++h) costs.cost[h - 1] = static_cast<float>(h) + kPerKey;
+  return costs;
+}
+
+Status Check(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+  if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
+  if (Status status = internal::CheckOptions(problem, options); !status.ok()) return status;
+  return internal::CheckMask(problem, mask);
+}
+
+Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+  if (Status status = Check(problem, mask, options); !status.ok()) return status;
+  const Result<int64_t> target = internal::FindTarget(options.target);
+  if (!target.ok()) return target.status();
+  const internal::KernelTable table = internal::KernelsF32(*target);
+  const Result<const TileConfig*> config = FindConfig(table, options.config);
+  if (!config.ok()) return config.status();
+
+  auto impl = std::make_shared<Plan::Impl>();
+  impl->empty_rows = options.empty_rows;
+  impl->threads = options.threads > 0 ? options.threads : AvailableThreads();
+  impl->parallel_for = options.parallel_for;
+  impl->q_scale = QueryScale(problem, options);
+  impl->target = *target;
+  impl->lanes = table.lanes;
+  impl->config = *config;
+
+  internal::TileParams params;
+  params.vector_lanes = static_cast<int64_t>(table.lanes);
+  params.heights = CostsOf(**config);
+  const int most = internal::kMaxTileRows / static_cast<int>(table.lanes);
+  params.heights.heights = std::min(params.heights.heights, most);
+  impl->data = internal::BuildPlan(problem, mask, options, params,
+                                   internal::ScanBitsFunction(*target));
+  const size_t rows = static_cast<size_t>(params.heights.heights) * table.lanes;
+  impl->worker_bytes =
+      sizeof(float) * internal::ScratchFloats(rows, table.lanes, static_cast<size_t>(problem.dim),
+                                              static_cast<size_t>(problem.v_dim));
+  if (options.backend == Backend::kReference) {
+    Result<Reference> reference = Reference::Make(problem, mask, options);
+    if (!reference.ok()) return reference.status();
+    impl->reference = *std::move(reference);
+  }
+  return Plan(std::move(impl));
+}
+
+}  // namespace
+
+Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+  try {
+    return Make(problem, mask, options);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kOutOfMemory, "no memory for the plan");
+  } catch (const std::exception& error) {
+    return Status(StatusCode::kInternal, error.what());
+  }
+}
+
+Status Plan::Run(const RunArgs& args) const {
+  if (Status status = internal::CheckRun(problem(), args); !status.ok()) return status;
+  return internal::RunPlan(*impl_, args);
+}
+
+const Problem& Plan::problem() const { return impl_->data.problem; }
+
+size_t Plan::workspace_bytes(int threads) const {
+  return impl_->worker_bytes * static_cast<size_t>(threads > 0 ? threads : impl_->threads);
+}
+
+PlanStats Plan::stats() const {
+  PlanStats stats = internal::CountWork(impl_->data);
+  stats.config = impl_->config->name;
+  stats.target = impl_->reference ? "reference" : internal::TargetName(impl_->target);
+  return stats;
+}
+
+Result<Problem> ProblemOf(const RunArgs& args) {
+  for (const auto& [name, view] : {std::pair<const char*, const ConstTensor*>{"q", &args.q},
+                                   {"k", &args.k},
+                                   {"v", &args.v}}) {
+    if (view->rank != 4) {
+      return Status::InvalidArgument(std::string(name) + ": rank is " + std::to_string(view->rank) +
+                                     ", expected 4: [batch, heads, length, dim]");
+    }
+  }
+  Problem problem;
+  problem.batch = args.q.shape[0];
+  problem.heads = args.q.shape[1];
+  problem.kv_heads = args.k.shape[1];
+  problem.q_len = args.q.shape[2];
+  problem.k_len = args.k.shape[2];
+  problem.dim = args.q.shape[3];
+  problem.v_dim = args.v.shape[3];
+  problem.q_dtype = args.q.dtype;
+  problem.kv_dtype = args.k.dtype;
+  problem.out_dtype = args.out.dtype;
+  if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
+  if (Status status = internal::CheckRun(problem, args); !status.ok()) return status;
+  return problem;
+}
+
+Status Attention(const RunArgs& args, const Mask& mask, const AttentionOptions& options) {
+  const Result<Problem> problem = ProblemOf(args);
+  if (!problem.ok()) return problem.status();
+  const Result<Plan> plan = MakePlan(*problem, mask, options);
+  return plan.ok() ? internal::RunPlan(plan->impl(), args) : plan.status();
+}
+
+}  // namespace v0
+}  // namespace skipattn

@@ -1,0 +1,42 @@
+// What a Plan holds.
+#ifndef SKIPATTN_RUNTIME_PLAN_IMPL_H_
+#define SKIPATTN_RUNTIME_PLAN_IMPL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "kernels/tile.h"
+#include "plan/plan_data.h"
+#include "skipattn/plan.h"
+#include "skipattn/reference.h"
+
+namespace skipattn {
+inline namespace v0 {
+
+struct Plan::Impl {
+  internal::PlanData data;
+  EmptyRows empty_rows = EmptyRows::kZero;
+  int threads = 1;
+  ParallelFor parallel_for;
+  float q_scale = 1;  // the contract's c
+
+  int64_t target = 0;
+  size_t lanes = 1;
+  const internal::TileConfig* config = nullptr;
+  std::optional<Reference> reference;  // given: it computes, row by row
+
+  /// Scratch of one worker, a multiple of 64.
+  size_t worker_bytes = 0;
+};
+
+namespace internal {
+
+/// Runs a plan on checked arguments.
+Status RunPlan(const Plan::Impl& plan, const RunArgs& args);
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_RUNTIME_PLAN_IMPL_H_
