@@ -9,31 +9,31 @@ namespace {
 
 using mask::Align;
 
+Status Wrong(const std::string& what, const std::string& is, const std::string& expected) {
+  return Status::InvalidArgument(what + " is " + is + ", expected " + expected);
+}
+
 Status CheckSpec(const CaseSpec& spec) {
   const Problem& p = spec.problem;
   const bool cross = spec.name == "cross";
   if (!cross && p.q_len != p.k_len) {
-    return Status::InvalidArgument("k_len: " + std::to_string(p.k_len) + ", must be q_len (" +
-                                   std::to_string(p.q_len) + ") in the case " + spec.name);
+    return Wrong("k_len", std::to_string(p.k_len),
+                 "q_len (" + std::to_string(p.q_len) + ") in the case " + spec.name);
   }
   if (!spec.lengths.empty() && static_cast<int64_t>(spec.lengths.size()) != p.batch) {
-    return Status::InvalidArgument("lengths: " + std::to_string(spec.lengths.size()) +
-                                   " given, must be one for each of the " +
-                                   std::to_string(p.batch) + " batch entries");
+    return Wrong("lengths", std::to_string(spec.lengths.size()) + " numbers",
+                 "one for each of the " + std::to_string(p.batch) + " batch entries");
   }
   for (int64_t length : spec.lengths) {
     if (length < 0 || length > p.k_len) {
-      return Status::InvalidArgument("lengths: " + std::to_string(length) + ", must be in [0, " +
-                                     std::to_string(p.k_len) + "]");
+      return Wrong("lengths", std::to_string(length), "[0, " + std::to_string(p.k_len) + "]");
     }
   }
   if (spec.name == "window" && spec.window < 1) {
-    return Status::InvalidArgument("window: " + std::to_string(spec.window) +
-                                   ", must be at least 1");
+    return Wrong("window", std::to_string(spec.window), "at least 1");
   }
   if (spec.name == "documents" && spec.documents < 1) {
-    return Status::InvalidArgument("documents: " + std::to_string(spec.documents) +
-                                   ", must be at least 1");
+    return Wrong("documents", std::to_string(spec.documents), "at least 1");
   }
   return Status();
 }
@@ -111,8 +111,7 @@ Result<Case> MakeCase(const CaseSpec& spec) {
     c.description = "cross-attention to encoder states padded on the right";
     c.mask = KeyLengthsOf(c);
   } else {
-    return Status::InvalidArgument("case: \"" + spec.name +
-                                   "\", must be padding, causal, window, documents or cross");
+    return Wrong("case", '"' + spec.name + '"', "padding, causal, window, documents or cross");
   }
   return c;
 }

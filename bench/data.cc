@@ -101,6 +101,8 @@ Inputs Allocate(const Problem& p, Layout layout) {
 
 Array::Array(int64_t b, int64_t h, int64_t t, int64_t d, Layout layout) {
   constexpr size_t kAlignment = 64;
+  constexpr double kMaxElements = 1e12;  // beyond it the product below could overflow
+  if (static_cast<double>(b) * h * t * d > kMaxElements) throw std::bad_alloc();
   const size_t bytes = static_cast<size_t>(b * h * t * d) * sizeof(float);
   const size_t padded = (std::max(bytes, size_t{1}) + kAlignment - 1) / kAlignment * kAlignment;
   memory.reset(static_cast<float*>(std::aligned_alloc(kAlignment, padded)));

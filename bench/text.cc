@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -66,7 +67,8 @@ std::vector<Tokens> TokenizeParagraphs(std::string_view text) {
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) return Status::InvalidArgument("\"" + path + "\" cannot be read");
+  if (!file || std::filesystem::is_directory(path))
+    return Status::InvalidArgument('"' + path + "\" cannot be read");
   return text;
 }
 
@@ -83,7 +85,8 @@ Result<std::vector<int64_t>> ParseLengths(std::string_view text) {
     int64_t length = 0;
     const auto parsed = std::from_chars(word.data(), word.data() + word.size(), length);
     if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || length < 1) {
-      return Status::InvalidArgument("\"" + std::string(word) + "\", must be a positive number");
+      return Status::InvalidArgument("a length is \"" + std::string(word) +
+                                     "\", expected a number from 1");
     }
     lengths.push_back(length);
     begin = end;

@@ -135,7 +135,7 @@ Result<Verification> Verify(const Case& c, const AttentionOptions& options, cons
     if (at == references.end()) {
       Result<Reference> made = ReferenceOf(c.spec, row.b, options);
       if (!made.ok()) return made.status();
-      at = references.emplace(row.b, *std::move(made)).first;
+      at = references.emplace(row.b, std::move(made).value()).first;
     }
     const RunArgs one = SliceArgs(c.spec.problem, args, row.b, row.h);
     const Result<RowCheck> check = CheckRow(at->second, one, c.spec.problem, row.i, kept);

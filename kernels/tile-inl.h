@@ -22,6 +22,7 @@
 #include "kernels/select-inl.h"
 #include "kernels/softmax-inl.h"
 #include "kernels/tile.h"
+#include "kernels/transpose-inl.h"
 #include "kernels/weighted_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,14 +32,6 @@ namespace internal {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// qt[d][rows] = q[row][d] * c. Lanes beyond the live rows repeat the last one; nobody reads them.
-inline void TransposeQueries(const TileArgs& tile, size_t rows, float* HWY_RESTRICT qt) {
-  for (size_t r = 0; r < rows; ++r) {
-    const float* HWY_RESTRICT q = tile.q[std::min(r, tile.rows - 1)];
-    for (size_t i = 0; i < tile.dim; ++i) qt[i * rows + r] = q[i] * tile.q_scale;
-  }
-}
 
 // Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>

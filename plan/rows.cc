@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 #include <variant>
+
+#include "plan/documents.h"
 
 namespace skipattn {
 inline namespace v0 {
@@ -96,50 +97,37 @@ Runs RowCompiler::BoolRuns(const uint8_t* data, int64_t stride, int64_t count) c
   return RunsOf({words.data(), count});
 }
 
-Runs RowCompiler::LiveKeys(int64_t b, int64_t h) const {
-  Runs keys;
-  Append(keys, 0, problem_.k_len);
-  for (const Term& term : terms_) {
-    if (const auto* range = std::get_if<RangeTerm>(&term); range != nullptr && range->on_keys) {
-      Runs one;
-      Append(one, range->begin.given() ? IntAt(range->begin, b) : 0, IntAt(range->end, b));
-      keys = Intersect(keys, one);
-    } else if (const auto* valid = std::get_if<ValidTerm>(&term);
-               valid != nullptr && valid->on_keys) {
-      const ConstTensor& v = valid->valid;
-      const uint8_t* row = static_cast<const uint8_t*>(v.data) + b * v.stride[0];
-      keys = Intersect(keys, BoolRuns(row, v.stride[1], problem_.k_len));
-    } else if (const auto* dense = std::get_if<DenseTerm>(&term)) {
-      const DenseView view = ViewOf(*dense);
-      if (view.stride[2] != 0 || view.stride[3] == 0) continue;
-      const uint8_t* row = view.data + b * view.stride[0] + h * view.stride[1];
-      keys = Intersect(keys, BoolRuns(row, view.stride[3], problem_.k_len));
+/// Positions that one term allows on its own, whatever is on the other side: the keys (or queries)
+/// of terms that do not look at queries (or keys), everything for other terms.
+Runs RowCompiler::TermRuns(const Term& term, bool keys, int64_t b, int64_t h) const {
+  const int64_t length = keys ? problem_.k_len : problem_.q_len;
+  Runs runs;
+  if (const auto* range = std::get_if<RangeTerm>(&term); range && range->on_keys == keys) {
+    Append(runs, range->begin.given() ? IntAt(range->begin, b) : 0, IntAt(range->end, b));
+    return runs;
+  }
+  if (const auto* valid = std::get_if<ValidTerm>(&term);
+      valid && (keys ? valid->on_keys : valid->on_queries)) {
+    const ConstTensor& v = valid->valid;
+    return BoolRuns(static_cast<const uint8_t*>(v.data) + b * v.stride[0], v.stride[1], length);
+  }
+  if (const auto* dense = std::get_if<DenseTerm>(&term)) {
+    const DenseView view = ViewOf(*dense);
+    // An array without either axis counts as one of queries.
+    if (keys ? view.stride[2] == 0 && view.stride[3] != 0 : view.stride[3] == 0) {
+      return BoolRuns(view.data + b * view.stride[0] + h * view.stride[1],
+                      view.stride[keys ? 3 : 2], length);
     }
   }
-  return keys;
+  Append(runs, 0, length);
+  return runs;
 }
 
-Runs RowCompiler::LiveQueries(int64_t b, int64_t h) const {
-  Runs queries;
-  Append(queries, 0, problem_.q_len);
-  for (const Term& term : terms_) {
-    if (const auto* range = std::get_if<RangeTerm>(&term); range != nullptr && !range->on_keys) {
-      Runs one;
-      Append(one, range->begin.given() ? IntAt(range->begin, b) : 0, IntAt(range->end, b));
-      queries = Intersect(queries, one);
-    } else if (const auto* valid = std::get_if<ValidTerm>(&term);
-               valid != nullptr && valid->on_queries) {
-      const ConstTensor& v = valid->valid;
-      const uint8_t* row = static_cast<const uint8_t*>(v.data) + b * v.stride[0];
-      queries = Intersect(queries, BoolRuns(row, v.stride[1], problem_.q_len));
-    } else if (const auto* dense = std::get_if<DenseTerm>(&term)) {
-      const DenseView view = ViewOf(*dense);
-      if (view.stride[3] != 0) continue;
-      const uint8_t* row = view.data + b * view.stride[0] + h * view.stride[1];
-      queries = Intersect(queries, BoolRuns(row, view.stride[2], problem_.q_len));
-    }
-  }
-  return queries;
+Runs RowCompiler::LivePositions(bool keys, int64_t b, int64_t h) const {
+  Runs live;
+  Append(live, 0, keys ? problem_.k_len : problem_.q_len);
+  for (const Term& term : terms_) live = Intersect(live, TermRuns(term, keys, b, h));
+  return live;
 }
 
 RowCompiler::Band RowCompiler::BandOf(int64_t b) const {
@@ -157,109 +145,81 @@ RowCompiler::Band RowCompiler::BandOf(int64_t b) const {
   return band;
 }
 
-RowCompiler::Documents RowCompiler::SplitDocuments(int64_t b, const Runs& keys,
-                                                   std::vector<Runs>& sets) const {
-  // Each term splits the classes that the terms before it made; queries and keys of one class have
-  // the same ids in all of them.
-  Documents documents;
-  std::vector<int32_t> of_key(static_cast<size_t>(problem_.k_len), 0);
-  documents.of_query.assign(static_cast<size_t>(problem_.q_len), 0);
-  documents.count = 1;
-  for (const Term& term : terms_) {
-    const auto* one = std::get_if<DocumentsTerm>(&term);
-    if (one == nullptr) continue;
-    std::map<std::pair<int32_t, int64_t>, int32_t> classes;
-    const auto split = [&](const ConstTensor& ids, std::vector<int32_t>& of) {
-      int64_t document = 0;
-      for (size_t t = 0; t < of.size(); ++t) {
-        const int64_t at = static_cast<int64_t>(t);
-        if (one->boundaries) {
-          while (IntAt(ids, document + 1) <= at) ++document;
-        } else {
-          document = IntAt(ids, b, at);
-        }
-        if (document < 0 || of[t] < 0) {
-          of[t] = -1;
-        } else {
-          of[t] = classes.emplace(std::make_pair(of[t], document), classes.size()).first->second;
-        }
-      }
-    };
-    split(one->q, documents.of_query);
-    split(one->k, of_key);
-    documents.count = classes.size();
+/// What the rows of one plane are made from.
+struct RowCompiler::PlaneTerms {
+  Band band;
+  DocumentSplit documents;
+  std::shared_ptr<const BitMatrix> bits;  // null without dense planes
+};
+
+/// Fills in the row of query `row.query`, document `row.set`; false if it has no key. Lowers
+/// `origin` to the row's first key. The origin does not know of the band: what a prefix sees must
+/// not move the grid.
+bool RowCompiler::CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& row) const {
+  const Runs& allowed = terms.documents.keys[static_cast<size_t>(row.set)];
+  BitRow bit_row = {};
+  const BitRow* bits = nullptr;
+  row.bits = -1;
+  if (terms.bits != nullptr) {
+    row.bits = terms.bits->row_of[static_cast<size_t>(row.query)];
+    bit_row = terms.bits->Row(row.bits);
+    bits = &bit_row;
   }
-  sets.assign(documents.count, {});
-  for (const Run& run : keys) {
-    for (int64_t j = run.begin; j < run.end; ++j) {
-      const int32_t document = of_key[static_cast<size_t>(j)];
-      if (document >= 0) Append(sets[static_cast<size_t>(document)], j, j + 1);
-    }
-  }
-  return documents;
+  const int64_t first = FirstKey(allowed, bits, 0, problem_.k_len);
+  if (first == problem_.k_len) return false;
+  origin = std::min(origin, first);
+
+  row.lo = std::max(first, row.query + terms.band.below);
+  row.hi = std::min(problem_.k_len, row.query + terms.band.above + 1);
+  if (row.lo >= row.hi) return false;
+  row.lo = FirstKey(allowed, bits, row.lo, row.hi);
+  if (row.lo == row.hi) return false;
+  row.hi = EndOfKeys(allowed, bits, row.lo, row.hi);
+  if (bits != nullptr && bits->FirstClear(row.lo, row.hi) == row.hi) row.bits = -1;
+  return true;
+}
+
+int64_t RowCompiler::GridOrigin(int64_t found, int64_t b) const {
+  if (!key_origin_.empty()) found = key_origin_[key_origin_.size() > 1 ? static_cast<size_t>(b) : 0];
+  return ((found % kChunk) + kChunk) % kChunk;
 }
 
 PlaneRows RowCompiler::Compile(int64_t b, int64_t h) {
+  PlaneTerms terms;
+  terms.band = BandOf(b);
+  terms.documents = SplitDocuments(problem_, terms_, b, LivePositions(true, b, h));
+  if (!dense_bits_.empty()) terms.bits = dense_bits_.PlaneOf(b, h);
+
   PlaneRows plane;
-  const Runs keys = LiveKeys(b, h);
-  const bool has_documents = std::any_of(terms_.begin(), terms_.end(), [](const Term& term) {
-    return std::holds_alternative<DocumentsTerm>(term);
-  });
-  Documents documents;
-  if (has_documents) {
-    documents = SplitDocuments(b, keys, plane.sets);
-  } else {
-    documents.count = 1;
-    plane.sets.push_back(keys);
-  }
-  if (!dense_bits_.empty()) plane.bits = dense_bits_.PlaneOf(b, h);
-
-  const Band band = BandOf(b);
-  const int64_t none = std::numeric_limits<int64_t>::max();
-  std::vector<int64_t> origins(documents.count, none);
-  std::vector<std::vector<LiveRow>> groups(documents.count);
+  const size_t documents = terms.documents.keys.size();
+  std::vector<int64_t> origins(documents, std::numeric_limits<int64_t>::max());
+  std::vector<std::vector<LiveRow>> groups(documents);
   int64_t next = 0;  // queries before it have been dealt with
-  for (const Run& queries : LiveQueries(b, h)) {
+  for (const Run& queries : LivePositions(false, b, h)) {
     for (int64_t i = queries.begin; i < queries.end; ++i) {
-      const int32_t set = has_documents ? documents.of_query[static_cast<size_t>(i)] : 0;
-      if (set < 0) continue;
-      const Runs& allowed = plane.sets[static_cast<size_t>(set)];
-      LiveRow row = {i, 0, problem_.k_len, set, -1};
-      BitRow bit_row = {};
-      if (plane.bits != nullptr) {
-        row.bits = plane.bits->row_of[static_cast<size_t>(i)];
-        bit_row = plane.bits->Row(row.bits);
-      }
-      const BitRow* bits = plane.bits == nullptr ? nullptr : &bit_row;
-      // The grid's origin does not know of the band: what a prefix sees does not move it.
-      const int64_t first = FirstKey(allowed, bits, 0, problem_.k_len);
-      if (first == problem_.k_len) continue;
-      int64_t& origin = origins[static_cast<size_t>(set)];
-      origin = std::min(origin, first);
-
-      row.lo = std::max(first, i + band.below);
-      row.hi = std::min(problem_.k_len, i + band.above + 1);
-      if (row.lo >= row.hi) continue;
-      row.lo = FirstKey(allowed, bits, row.lo, row.hi);
-      if (row.lo == row.hi) continue;
-      row.hi = EndOfKeys(allowed, bits, row.lo, row.hi);
-      if (bits != nullptr && bits->FirstClear(row.lo, row.hi) == row.hi) row.bits = -1;
-      groups[static_cast<size_t>(set)].push_back(row);
+      const std::vector<int32_t>& of_query = terms.documents.of_query;
+      LiveRow row = {};
+      row.query = i;
+      row.set = of_query.empty() ? 0 : of_query[static_cast<size_t>(i)];
+      if (row.set < 0) continue;
+      const size_t document = static_cast<size_t>(row.set);
+      if (!CompileRow(terms, origins[document], row)) continue;
+      groups[document].push_back(row);
       Append(plane.empty_rows, next, i);
       next = i + 1;
     }
   }
   Append(plane.empty_rows, next, problem_.q_len);
 
-  for (size_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].empty()) continue;
-    int64_t origin = origins[g];
-    if (!key_origin_.empty()) origin = key_origin_[key_origin_.size() > 1 ? static_cast<size_t>(b) : 0];
-    origin = ((origin % kChunk) + kChunk) % kChunk;
+  for (size_t document = 0; document < documents; ++document) {
+    const std::vector<LiveRow>& group = groups[document];
+    if (group.empty()) continue;
     const size_t begin = plane.rows.size();
-    plane.rows.insert(plane.rows.end(), groups[g].begin(), groups[g].end());
-    plane.groups.push_back({begin, plane.rows.size(), origin});
+    plane.rows.insert(plane.rows.end(), group.begin(), group.end());
+    plane.groups.push_back({begin, plane.rows.size(), GridOrigin(origins[document], b)});
   }
+  plane.sets = std::move(terms.documents.keys);
+  plane.bits = terms.bits;
   return plane;
 }
 

@@ -59,16 +59,14 @@ class RowCompiler {
   struct Band {
     int64_t below, above;  // i + below <= j <= i + above
   };
-  struct Documents {
-    std::vector<int32_t> of_query;  // set of each query, or -1
-    size_t count = 0;
-  };
+  struct PlaneTerms;
 
-  Runs LiveKeys(int64_t b, int64_t h) const;
-  Runs LiveQueries(int64_t b, int64_t h) const;
-  Band BandOf(int64_t b) const;
-  Documents SplitDocuments(int64_t b, const Runs& keys, std::vector<Runs>& sets) const;
+  Runs LivePositions(bool keys, int64_t b, int64_t h) const;
+  Runs TermRuns(const Term& term, bool keys, int64_t b, int64_t h) const;
   Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count) const;
+  Band BandOf(int64_t b) const;
+  bool CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
+  int64_t GridOrigin(int64_t found, int64_t b) const;
 
   const Problem problem_;
   const std::vector<Term> terms_;

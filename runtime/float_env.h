@@ -17,8 +17,9 @@ inline namespace v0 {
 namespace internal {
 
 /// Round to nearest even, subnormals kept (no FTZ, no DAZ), exceptions masked, whatever the host or
-/// a library in it has set. The destructor brings back what was there before, sticky flags included,
-/// so that the caller sees no trace. Acts on the calling thread alone; costs a few dozen cycles.
+/// a library in it has set. The destructor brings back what was there before, sticky flags
+/// included, so that the caller sees no trace. Acts on the calling thread alone; costs a few dozen
+/// cycles.
 ///
 /// Compilers do not order arithmetic against the environment. The fences here hold memory accesses
 /// in place, so arithmetic stays inside the scope when it reads its operands from memory and stores

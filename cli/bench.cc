@@ -1,0 +1,222 @@
+// skipattn bench: a case's time beside its own dense time and the fma peak, and its result checked.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/run_case.h"
+#include "bench/text.h"
+#include "cli/bench_output.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+
+namespace skipattn::cli {
+namespace {
+
+using bench::Case;
+using bench::CaseSpec;
+using bench::Inputs;
+using bench::Layout;
+
+struct BenchFlags {
+  SizeFlags sizes{8, 12, 512, 64};
+  RunFlags run;
+  CaseSpec spec;
+  std::vector<double> ratios;
+  std::string text, lengths;
+  EmptyRows empty_rows = EmptyRows::kZero;
+  Layout layout = Layout::kBhtd;
+  bench::MeasureOptions measure;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+// The inputs of all lines, and what differs between them.
+struct Work {
+  Problem problem;
+  Inputs inputs;
+  struct Line {
+    double ratio;
+    std::vector<int64_t> lengths;  // of the sequences; empty = no padding
+  };
+  std::vector<Line> lines;
+};
+
+// Sequences of the given lengths, cut to --seq where that is given, as one line.
+Work::Line LineOf(const CLI::App& command, const BenchFlags& flags, const std::string& flag,
+                  std::vector<int64_t> lengths, Problem* problem) {
+  if (lengths.empty()) throw CLI::ValidationError(flag, "the file has no sequence");
+  int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  if (command.count("--seq") > 0) longest = std::min(longest, flags.sizes.seq);
+  for (int64_t& length : lengths) length = std::min(length, longest);
+  problem->batch = static_cast<int64_t>(lengths.size());
+  problem->q_len = problem->k_len = longest;
+  const double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  const double ratio = 1 - sum / static_cast<double>(problem->batch * longest);
+  return {ratio, std::move(lengths)};
+}
+
+std::string FileOf(const std::string& flag, const std::string& path) {
+  Result<std::string> text = bench::ReadFile(path);
+  if (!text.ok()) throw CLI::ValidationError(flag, text.status().message());
+  return std::move(text).value();
+}
+
+Work WorkOfText(const CLI::App& command, const BenchFlags& flags) {
+  Work work;
+  work.problem = flags.sizes.ToProblem();
+  const std::vector<bench::Tokens> sequences =
+      bench::TokenizeParagraphs(FileOf("--text", flags.text));
+  std::vector<int64_t> lengths;
+  for (const bench::Tokens& tokens : sequences) {
+    lengths.push_back(static_cast<int64_t>(tokens.size()));
+  }
+  work.lines = {LineOf(command, flags, "--text", std::move(lengths), &work.problem)};
+  work.inputs = bench::TextInputs(work.problem, sequences, flags.layout, flags.seed);
+  return work;
+}
+
+Work WorkOfLengths(const CLI::App& command, const BenchFlags& flags) {
+  Work work;
+  work.problem = flags.sizes.ToProblem();
+  Result<std::vector<int64_t>> lengths = bench::ParseLengths(FileOf("--lengths", flags.lengths));
+  if (!lengths.ok()) throw CLI::ValidationError("--lengths", lengths.status().message());
+  work.lines = {LineOf(command, flags, "--lengths", std::move(lengths).value(), &work.problem)};
+  work.inputs = bench::RandomInputs(work.problem, flags.layout, flags.seed);
+  return work;
+}
+
+Work WorkOfRatios(const BenchFlags& flags) {
+  Work work;
+  work.problem = flags.sizes.ToProblem();
+  std::vector<double> ratios = flags.ratios;
+  const bool sweep = flags.spec.name == "padding" || flags.spec.name == "cross";
+  if (ratios.empty()) ratios = sweep ? std::vector<double>{0, .25, .5, .75, .9} : std::vector{0.};
+  for (double ratio : ratios) {
+    work.lines.push_back({ratio, {}});
+    if (ratio > 0) {
+      work.lines.back().lengths =
+          bench::LengthsAtRatio(work.problem.batch, work.problem.k_len, ratio);
+    }
+  }
+  work.inputs = bench::RandomInputs(work.problem, flags.layout, flags.seed);
+  return work;
+}
+
+// Flags that mean nothing in a case are mistakes, not to be passed over.
+void CheckFlags(const CLI::App& command, const std::string& name) {
+  static const std::pair<const char*, const char*> kOnlyFor[] = {{"--text", "padding"},
+                                                                 {"--lengths", "padding"},
+                                                                 {"--kv-seq", "cross"},
+                                                                 {"--window", "window"},
+                                                                 {"--docs", "documents"}};
+  for (const auto& [flag, only] : kOnlyFor) {
+    if (command.count(flag) > 0 && name != only) {
+      throw CLI::ValidationError(flag, std::string("is for the case ") + only + ", not " + name);
+    }
+  }
+}
+
+void Bench(const CLI::App& command, const BenchFlags& flags) {
+  CheckFlags(command, flags.spec.name);
+  AttentionOptions options = flags.run.ToOptions();
+  options.empty_rows = flags.empty_rows;
+  // Wrong sizes and names are found before memory is filled with numbers for them.
+  Check(command, MakePlan(flags.sizes.ToProblem(), Mask(), options).status());
+  const Work work = !flags.text.empty()      ? WorkOfText(command, flags)
+                    : !flags.lengths.empty() ? WorkOfLengths(command, flags)
+                                             : WorkOfRatios(flags);
+  BenchOutput output(flags.json, work.lines.size());
+  for (const Work::Line& line : work.lines) {
+    CaseSpec spec = flags.spec;
+    spec.problem = work.problem;
+    spec.lengths = line.lengths;
+    const Case c = ValueOf(command, bench::MakeCase(spec));
+    output.Begin(c, line.ratio);
+    output.Add(
+        {c, line.ratio, flags.layout, flags.empty_rows, flags.seed,
+         ValueOf(command, bench::RunCase(c, work.inputs, flags.layout, options, flags.measure))});
+  }
+  if (!output.End()) throw CLI::RuntimeError(1);
+}
+
+void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
+  command->add_option("case", flags->spec.name, "padding, causal, window, documents or cross")
+      ->required()
+      ->check(CLI::IsMember(bench::CaseNames()))
+      ->type_name("");
+  command->option_defaults()->group("Case");
+  command
+      ->add_option("--ratios", flags->ratios,
+                   "Shares of padding, a line for each (default: 0,.25,.5,.75,.9 in padding and "
+                   "cross, else 0)")
+      ->delimiter(',')
+      ->check(CLI::Range(0., 1.))
+      ->type_name("SHARE,...");
+  CLI::Option* text = command->add_option(
+      "--text", flags->text, "padding: the paragraphs of this file are the sequences of a batch");
+  CLI::Option* lengths = command->add_option("--lengths", flags->lengths,
+                                             "padding: this file has the sequences' lengths");
+  for (CLI::Option* file : {text, lengths}) {
+    file->type_name("FILE")->excludes("--ratios")->excludes("--batch");
+  }
+  text->excludes(lengths);
+  command->add_option("--window", flags->spec.window, "window: keys that a query attends")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--docs", flags->spec.documents, "documents: how many in each sequence")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void AddRunningFlags(CLI::App* command, BenchFlags* flags) {
+  flags->run.AddTo(command);
+  static const std::map<std::string, EmptyRows> kEmptyRows = {{"zero", EmptyRows::kZero},
+                                                              {"keep", EmptyRows::kKeep}};
+  static const std::map<std::string, Layout> kLayouts = {{"bhtd", Layout::kBhtd},
+                                                         {"bthd", Layout::kBthd}};
+  command
+      ->add_option("--empty-rows", flags->empty_rows,
+                   "Output of rows without a key (default: "
+                   "zero)")
+      ->transform(CLI::CheckedTransformer(kEmptyRows))
+      ->type_name("zero|keep");
+  command->add_option("--layout", flags->layout, "Order of the axes in memory (default: bhtd)")
+      ->transform(CLI::CheckedTransformer(kLayouts))
+      ->type_name("bhtd|bthd");
+  command->add_option("--repeat", flags->measure.repeat, "Rounds of measuring, at least")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--min-time", flags->measure.min_seconds, "Seconds a line, at least")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of the inputs")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddBench(CLI::App* app) {
+  CLI::App* command = app->add_subcommand("bench", "Speed of a case beside dense and fma peak");
+  command->footer(
+      "Exits with 1 if a result is not that of the reference.\n"
+      "Example:\n"
+      "  skipattn bench padding --seq 512 --ratios 0,.5,.9 --threads 1");
+  const auto flags = std::make_shared<BenchFlags>();
+  flags->sizes.AddTo(command);
+  AddCaseFlags(command, flags.get());
+  AddRunningFlags(command, flags.get());
+  command->option_defaults()->group("Options");
+  command->add_flag("--json", flags->json, "One JSON object a line instead of a table");
+  command->callback([command, flags] { Bench(*command, *flags); });
+}
+
+}  // namespace skipattn::cli

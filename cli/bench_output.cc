@@ -1,0 +1,155 @@
+// Table, JSON lines and progress of `skipattn bench`.
+#include "cli/bench_output.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/machine.h"
+
+namespace skipattn::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kBarWidth = 24;
+
+std::string Hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016" PRIx64, value);
+  return text;
+}
+
+std::string Scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1e", value);
+  return text;
+}
+
+std::string Percent(double share) { return Fixed(100 * share, 1) + "%"; }
+
+const char* NameOf(bench::Layout layout) {
+  return layout == bench::Layout::kBhtd ? "bhtd" : "bthd";
+}
+
+const char* NameOf(EmptyRows empty_rows) {
+  return empty_rows == EmptyRows::kZero ? "zero" : "keep";
+}
+
+Json JsonOf(const BenchLine& line) {
+  const bench::Record& r = line.record;
+  const Problem& p = line.c.spec.problem;
+  Json json;
+  json["case"] = line.c.spec.name;
+  json["ratio"] = line.ratio;
+  json["live_share"] = r.LiveShare();
+  json["ms"] = r.run.median_ms;
+  json["min_ms"] = r.run.min_ms;
+  json["dense_ms"] = r.dense.median_ms;
+  json["speedup"] = r.Speedup();
+  json["ideal_speedup"] = r.IdealSpeedup();
+  json["live_gflops"] = r.LiveGflops();
+  json["peak_gflops"] = r.peak_gflops;
+  json["peak_share"] = r.PeakShare();
+  json["threads"] = r.threads;
+  json["target"] = r.stats.target;
+  json["config"] = r.stats.config;
+  json["plan_ms"] = r.plan_ms;
+  json["max_abs_err"] = r.checked.max_abs_err;
+  json["err_bound_ok"] = r.checked.bound_ok;
+  json["bits_equal"] = r.checked.bits_equal;
+  json["rows_checked"] = r.checked.rows;
+  json["hash"] = Hex(r.hash);
+  json["batch"] = p.batch;
+  json["heads"] = p.heads;
+  json["kv_heads"] = p.kv_heads;
+  json["seq"] = p.q_len;
+  json["kv_seq"] = p.k_len;
+  json["dim"] = p.dim;
+  json["v_dim"] = p.v_dim;
+  json["layout"] = NameOf(line.layout);
+  json["empty_rows"] = NameOf(line.empty_rows);
+  json["seed"] = line.seed;
+  json["cpu"] = CpuModel();
+  json["compiler"] = Compiler();
+  json["version"] = Version();
+  return json;
+}
+
+std::string HeaderOf(const BenchLine& line) {
+  const Problem& p = line.c.spec.problem;
+  const bench::Record& r = line.record;
+  return line.c.spec.name + ": " + line.c.description + "\n" + CpuModel() + ", " + r.stats.target +
+         " " + r.stats.config + ", " + Compiler() + ", " + std::to_string(r.threads) +
+         (r.threads == 1 ? " thread" : " threads") + "\nbatch " + std::to_string(p.batch) +
+         ", heads " + std::to_string(p.heads) + "/" + std::to_string(p.kv_heads) + ", " +
+         std::to_string(p.q_len) + " x " + std::to_string(p.k_len) + ", dim " +
+         std::to_string(p.dim) + "/" + std::to_string(p.v_dim) + ", f32 " + NameOf(line.layout) +
+         ", empty rows " + NameOf(line.empty_rows) + "\n\n";
+}
+
+std::vector<std::string> RowOf(const BenchLine& line) {
+  const bench::Record& r = line.record;
+  const double share_of_dense = r.Speedup() > 0 ? 1 / r.Speedup() : 0;
+  return {Percent(line.ratio),
+          Percent(r.LiveShare()),
+          Fixed(r.run.median_ms, 3),
+          Fixed(r.dense.median_ms, 3),
+          Bar(share_of_dense, r.LiveShare(), kBarWidth),
+          Fixed(r.Speedup(), 2) + "x",
+          Fixed(r.IdealSpeedup(), 2) + "x",
+          Fixed(r.LiveGflops(), 1),
+          Percent(r.PeakShare()),
+          Fixed(r.plan_ms, 3),
+          Scientific(r.checked.max_abs_err),
+          r.checked.bits_equal ? "equal" : "differ"};
+}
+
+}  // namespace
+
+BenchOutput::BenchOutput(bool json, size_t lines)
+    : json_(json),
+      progress_(isatty(STDERR_FILENO) != 0),
+      lines_(lines),
+      table_({"padding", "live", "ms", "dense", "<ms / dense, ┃ ideal", "faster", "ideal",
+              "GFLOP/s", "of peak", "plan ms", "max err", "bits"}) {}
+
+void BenchOutput::Begin(const bench::Case& c, double ratio) {
+  ++begun_;
+  if (!progress_) return;
+  ClearProgress();
+  std::cerr << "[" << begun_ << "/" << lines_ << "] " << c.spec.name << ", padding "
+            << Percent(ratio) << std::flush;
+}
+
+void BenchOutput::Add(const BenchLine& line) {
+  ClearProgress();
+  if (json_) {
+    std::cout << JsonOf(line).dump() << std::endl;
+  } else {
+    if (header_.empty()) header_ = HeaderOf(line);
+    table_.Add(RowOf(line));
+  }
+  const bench::Verification& checked = line.record.checked;
+  if (!line.record.Right()) {
+    wrong_ += "skipattn: bench " + line.c.spec.name + ", padding " + Percent(line.ratio) + ": " +
+              (checked.bound_ok ? "bits differ from the reference" : "error beyond its bound") +
+              ", first at " + checked.first_wrong + "\n";
+  }
+}
+
+bool BenchOutput::End() {
+  ClearProgress();
+  if (!json_) std::cout << header_ << table_.ToString() << std::flush;
+  std::cerr << wrong_;
+  return wrong_.empty();
+}
+
+void BenchOutput::ClearProgress() const {
+  if (progress_) std::cerr << "\r\033[K";
+}
+
+}  // namespace skipattn::cli

@@ -1,0 +1,201 @@
+// skipattn explain: a problem and a mask in, the plan and its picture out.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/cases.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "skipattn/attention.h"
+
+namespace skipattn::cli {
+namespace {
+
+struct ExplainFlags {
+  SizeFlags sizes{1, 1, 64, 64};
+  RunFlags run;
+  std::vector<int64_t> key_lengths, documents;
+  std::vector<std::string> key_range, window;
+  std::string causal;
+  double padding = 0;
+  bool json = false;
+};
+
+// The mask of the flags. It borrows the arrays, so it stays where it is.
+class FlagMask {
+ public:
+  FlagMask(const CLI::App& command, const ExplainFlags& flags, const Problem& problem);
+  FlagMask(const FlagMask&) = delete;
+  FlagMask& operator=(const FlagMask&) = delete;
+
+  Mask mask;
+
+ private:
+  void AddKeyRange(const std::vector<std::string>& ranges);
+  void AddWindow(const std::vector<std::string>& parts);
+  void AddDocuments(const std::vector<int64_t>& lengths, const Problem& problem);
+  void AddPadding(double ratio, const Problem& problem);
+
+  std::vector<int64_t> key_lengths_, begin_, end_;
+  std::vector<int32_t> document_ids_;
+  std::vector<uint8_t> valid_;
+};
+
+int64_t Integer(const std::string& flag, const std::string& text) {
+  int64_t value = 0;
+  if (!CLI::detail::lexical_cast(text, value)) {
+    throw CLI::ValidationError(flag, "\"" + text + "\" is no integer");
+  }
+  return value;
+}
+
+mask::Diagonal DiagonalOf(const std::string& flag, const std::string& text) {
+  if (text.empty()) return {};
+  if (text == "top_left") return mask::Align::kTopLeft;
+  if (text == "bottom_right") return mask::Align::kBottomRight;
+  int64_t offset = 0;
+  if (!CLI::detail::lexical_cast(text, offset)) {
+    throw CLI::ValidationError(flag, "\"" + text +
+                                         "\" is neither top_left nor bottom_right nor "
+                                         "an offset");
+  }
+  return offset;
+}
+
+FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const Problem& problem)
+    : key_lengths_(flags.key_lengths) {
+  if (!key_lengths_.empty()) mask &= mask::KeyLengths(key_lengths_);
+  if (!flags.key_range.empty()) AddKeyRange(flags.key_range);
+  if (command.count("--causal") > 0) mask &= mask::Causal(DiagonalOf("--causal", flags.causal));
+  if (!flags.window.empty()) AddWindow(flags.window);
+  if (!flags.documents.empty()) AddDocuments(flags.documents, problem);
+  if (command.count("--padding") > 0) AddPadding(flags.padding, problem);
+}
+
+void FlagMask::AddKeyRange(const std::vector<std::string>& ranges) {
+  for (const std::string& range : ranges) {
+    const size_t colon = range.find(':');
+    if (colon == std::string::npos) {
+      throw CLI::ValidationError("--key-range", "\"" + range + "\" is not BEGIN:END");
+    }
+    begin_.push_back(Integer("--key-range", range.substr(0, colon)));
+    end_.push_back(Integer("--key-range", range.substr(colon + 1)));
+  }
+  mask &= mask::KeyRange(begin_, end_);
+}
+
+void FlagMask::AddWindow(const std::vector<std::string>& parts) {
+  if (parts.size() != 2 && parts.size() != 3) {
+    throw CLI::ValidationError("--window", "expected LEFT,RIGHT or LEFT,RIGHT,ALIGN");
+  }
+  mask &= mask::Window(Integer("--window", parts[0]), Integer("--window", parts[1]),
+                       DiagonalOf("--window", parts.size() == 3 ? parts[2] : ""));
+}
+
+void FlagMask::AddDocuments(const std::vector<int64_t>& lengths, const Problem& problem) {
+  const int64_t sum = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  if (problem.q_len != problem.k_len || sum > problem.k_len) {
+    throw CLI::ValidationError("--documents", "they have " + std::to_string(sum) +
+                                                  " tokens, more than --seq, or --kv-seq is not "
+                                                  "--seq");
+  }
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    for (size_t n = 0; n < lengths.size(); ++n) {
+      document_ids_.insert(document_ids_.end(), lengths[n], static_cast<int32_t>(n));
+    }
+    document_ids_.resize((b + 1) * problem.k_len, -1);  // what is left belongs to no document
+  }
+  const ConstTensor ids(document_ids_.data(), {problem.batch, problem.k_len});
+  mask &= mask::Documents(ids, ids);
+}
+
+void FlagMask::AddPadding(double ratio, const Problem& problem) {
+  const int64_t len = problem.k_len;
+  const int64_t kept = bench::LengthsAtRatio(1, len, ratio)[0];
+  for (int64_t n = 0; n < problem.batch * len; ++n) valid_.push_back(n % len < kept);
+  mask &= mask::Padding(ConstTensor(valid_.data(), DType::kBool, {problem.batch, len}));
+}
+
+std::string JsonOf(const PlanStats& stats) {
+  nlohmann::ordered_json json;
+  json["live_pairs"] = stats.live_pairs;
+  json["dense_pairs"] = stats.dense_pairs;
+  json["live_share"] = static_cast<double>(stats.live_pairs) /
+                       static_cast<double>(std::max<int64_t>(stats.dense_pairs, 1));
+  json["empty_rows"] = stats.empty_rows;
+  json["tiles"] = stats.tiles;
+  json["skipped_blocks"] = stats.skipped_blocks;
+  json["full_blocks"] = stats.full_blocks;
+  json["partial_blocks"] = stats.partial_blocks;
+  json["config"] = stats.config;
+  json["target"] = stats.target;
+  return json.dump();
+}
+
+void Explain(const CLI::App& command, ExplainFlags flags) {
+  if (command.count("--batch") == 0) {
+    const size_t entries = std::max(flags.key_lengths.size(), flags.key_range.size());
+    flags.sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
+  }
+  const Problem problem = flags.sizes.ToProblem();
+  const FlagMask flag_mask(command, flags, problem);
+  const Plan plan = ValueOf(command, MakePlan(problem, flag_mask.mask, flags.run.ToOptions()));
+  if (flags.json) {
+    std::cout << JsonOf(plan.stats()) << "\n";
+    return;
+  }
+  const std::string text = plan.Describe();
+  std::cout << text << (text.empty() || text.back() != '\n' ? "\n" : "");
+}
+
+void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
+  command->option_defaults()->group("Mask (all that are given must allow a pair)");
+  command->add_option("--key-lengths", flags->key_lengths, "Keys of each sequence: 5,3")
+      ->delimiter(',')
+      ->type_name("N,...");
+  command->add_option("--key-range", flags->key_range, "First key and end of each: 0:5,2:7")
+      ->delimiter(',')
+      ->type_name("BEGIN:END,...");
+  command
+      ->add_option("--causal", flags->causal,
+                   "Keys up to the query's: top_left, bottom_right or "
+                   "an offset")
+      ->expected(0, 1)
+      ->type_name("[ALIGN]");
+  command->add_option("--window", flags->window, "Keys around the query's; -1 = no limit")
+      ->delimiter(',')
+      ->type_name("LEFT,RIGHT[,ALIGN]");
+  command->add_option("--documents", flags->documents, "Lengths of packed documents: 5,9,4")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("N,...");
+  command
+      ->add_option("--padding", flags->padding,
+                   "Share of each sequence that is padding, at its "
+                   "end")
+      ->check(CLI::Range(0., 1.))
+      ->type_name("SHARE");
+}
+
+}  // namespace
+
+void AddExplain(CLI::App* app) {
+  CLI::App* command = app->add_subcommand("explain", "What a plan does for a problem and a mask");
+  command->footer(
+      "Example:\n"
+      "  skipattn explain --seq 512 --causal --key-lengths 512,300");
+  const auto flags = std::make_shared<ExplainFlags>();
+  flags->sizes.AddTo(command);
+  AddMaskFlags(command, flags.get());
+  flags->run.AddTo(command);
+  command->option_defaults()->group("Options");
+  command->add_flag("--json", flags->json, "The plan's counters as one JSON object");
+  command->callback([command, flags] { Explain(*command, *flags); });
+}
+
+}  // namespace skipattn::cli

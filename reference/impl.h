@@ -1,0 +1,86 @@
+// What a Reference holds, and the two evaluations of a row that it offers.
+#ifndef SKIPATTN_REFERENCE_IMPL_H_
+#define SKIPATTN_REFERENCE_IMPL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "skipattn/plan.h"
+#include "skipattn/reference.h"
+
+namespace skipattn {
+inline namespace v0 {
+
+struct Reference::Impl {
+  Problem problem;
+  double scale = 0;
+  std::vector<int64_t> key_origin;  // of the options: none, one, or one per batch entry
+
+  // A plane is one [q_len, k_len] table. Batch entries, and heads, that the mask does not tell
+  // apart share one: then the step from one to the next is 0.
+  int64_t batch_step = 0, head_step = 0;  // in planes
+  std::vector<uint8_t> allowed;           // [planes, q_len, k_len], 1 = attend
+  std::vector<int64_t> origin;            // [planes, q_len], what the mask says
+
+  /// Where row (b, h, i) is in `origin`; times k_len, in `allowed`.
+  size_t RowOf(int64_t b, int64_t h, int64_t i) const {
+    return static_cast<size_t>((b * batch_step + h * head_step) * problem.q_len + i);
+  }
+};
+
+namespace internal {
+
+/// One query row and the tensors it reads. Pointers are formed only for what is read, as memory of
+/// rows and keys that nobody attends is none of ours.
+class ReferenceRow {
+ public:
+  ReferenceRow(const Reference::Impl& impl, const RunArgs& args, int64_t b, int64_t h, int64_t i)
+      : impl_(impl), args_(args), b_(b), h_(h), i_(i) {}
+
+  int64_t dim() const { return impl_.problem.dim; }
+  int64_t v_dim() const { return impl_.problem.v_dim; }
+  int64_t k_len() const { return impl_.problem.k_len; }
+  double scale() const { return impl_.scale; }
+
+  bool Allows(int64_t j) const {
+    return impl_.allowed[impl_.RowOf(b_, h_, i_) * static_cast<size_t>(k_len()) +
+                         static_cast<size_t>(j)] != 0;
+  }
+  /// Where the grid of chunks begins.
+  int64_t Origin() const {
+    const std::vector<int64_t>& given = impl_.key_origin;
+    if (given.empty()) return impl_.origin[impl_.RowOf(b_, h_, i_)];
+    return given[given.size() == 1 ? 0 : static_cast<size_t>(b_)];
+  }
+
+  const float* Query() const { return At(args_.q, h_, i_); }
+  const float* Key(int64_t j) const { return At(args_.k, KvHead(), j); }
+  const float* Value(int64_t j) const { return At(args_.v, KvHead(), j); }
+
+ private:
+  int64_t KvHead() const { return h_ / (impl_.problem.heads / impl_.problem.kv_heads); }
+  const float* At(const ConstTensor& view, int64_t head, int64_t position) const {
+    return static_cast<const float*>(view.data) + b_ * view.stride[0] + head * view.stride[1] +
+           position * view.stride[2];
+  }
+
+  const Reference::Impl& impl_;
+  const RunArgs& args_;
+  int64_t b_, h_, i_;
+};
+
+/// The keys in [begin, end) that the row attends, ascending.
+std::vector<int64_t> AllowedKeys(const ReferenceRow& row, int64_t begin, int64_t end);
+
+/// The exact arithmetic: `out` [v_dim] and, if not null, `lse`. Needs a ScopedFloatEnv around it.
+void EvaluateExact(const ReferenceRow& row, float* out, float* lse);
+
+/// The same operation in float64.
+Float64Row EvaluateFloat64(const ReferenceRow& row);
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_REFERENCE_IMPL_H_

@@ -1,0 +1,56 @@
+// A mask as what it means: a predicate over (b, h, i, j).
+#ifndef SKIPATTN_REFERENCE_PREDICATE_H_
+#define SKIPATTN_REFERENCE_PREDICATE_H_
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "plan/mask_terms.h"
+#include "skipattn/mask.h"
+#include "skipattn/plan.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+
+/// Documents as ids, [B, q_len] and [B, k_len]; -1 = of no document, when made from boundaries.
+struct DocumentIds {
+  std::vector<int64_t> q, k;
+};
+
+/// Evaluates a mask that CheckMask has accepted, term by term. It reads the arrays that the mask
+/// borrows, so it is for planning only.
+class Predicate {
+ public:
+  Predicate(const Problem& problem, const Mask& mask);
+
+  /// Whether query i of head h attends key j.
+  bool Allows(int64_t b, int64_t h, int64_t i, int64_t j) const;
+
+  /// The same with causal and window terms counted as true: what decides the origin of a row.
+  bool AllowsWide(int64_t b, int64_t h, int64_t i, int64_t j) const;
+
+  /// The document of query row i: its id in each documents term. Rows share an origin where these
+  /// are equal (always, without such a term).
+  std::vector<int64_t> DocumentOf(int64_t b, int64_t i) const;
+
+  /// Whether the batch entry, or the head, can make a difference.
+  bool VariesByBatch() const;
+  bool VariesByHead() const;
+
+ private:
+  using Element = std::variant<RangeTerm, ValidTerm, BandTerm, DocumentIds, DenseView>;
+
+  bool Holds(const Element& element, int64_t b, int64_t h, int64_t i, int64_t j) const;
+
+  Problem problem_;
+  std::vector<Element> elements_;  // joined by "and"
+  bool varies_by_batch_ = false;
+};
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
+
+#endif  // SKIPATTN_REFERENCE_PREDICATE_H_

@@ -1,0 +1,248 @@
+// Argument checks; see validate.h. The checks of a run build no text while all is well.
+#include "runtime/validate.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+#include "plan/check_mask.h"
+#include "runtime/overlap.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace {
+
+using std::to_string;
+
+Status Bad(const std::string& what, const std::string& is, const std::string& expected) {
+  return Status::InvalidArgument(what + " is " + is + ", expected " + expected);
+}
+
+constexpr int64_t kMostBytes = int64_t{1} << 62;
+
+// Whether a product, with zeros taken as ones, is at most `most`: no part of it overflows then.
+bool ProductFits(std::initializer_list<int64_t> sizes, int64_t most) {
+  for (int64_t size : sizes) {
+    if (size > 0) most /= size;
+  }
+  return most > 0;
+}
+
+Status CheckBytes(const char* name, std::initializer_list<int64_t> shape) {
+  if (ProductFits(shape, kMostBytes / static_cast<int64_t>(sizeof(float)))) return {};
+  return Bad(name, "of shape " + ShapeText(ConstTensor(nullptr, DType::kF32, shape)),
+             "at most 2^62 bytes");
+}
+
+Status CheckDType(const char* name, DType dtype) {
+  if (dtype == DType::kF32) return {};
+  return Bad(name, DTypeName(dtype), "f32");
+}
+
+std::string Number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
+}
+
+// What a view must be, with the names that an error needs.
+struct ExpectedView {
+  const char* name;
+  DType dtype;
+  const char* axes;
+  int rank;
+  int64_t shape[ConstTensor::kMaxRank];
+};
+
+std::string Text(const ExpectedView& expected) {
+  ConstTensor view;
+  view.rank = expected.rank;
+  for (int axis = 0; axis < expected.rank; ++axis) view.shape[axis] = expected.shape[axis];
+  return std::string(DTypeName(expected.dtype)) + " [" + expected.axes + "] = " + ShapeText(view);
+}
+
+Status CheckView(const ConstTensor& view, const ExpectedView& expected) {
+  const size_t element = DTypeSize(expected.dtype);
+  bool same = view.rank == expected.rank, empty = false;
+  for (int axis = 0; same && axis < expected.rank; ++axis) {
+    same = view.shape[axis] == expected.shape[axis];
+    empty = empty || view.shape[axis] == 0;
+  }
+  const auto bad = [&](const char* what, const std::string& is, const std::string& should) {
+    return Bad(std::string(expected.name) + what, is, should);
+  };
+  if (!view.given()) return bad("", "not given", Text(expected));
+  if (view.rank != expected.rank) {
+    return bad(": rank", to_string(view.rank),
+               to_string(expected.rank) + ": [" + expected.axes + "]");
+  }
+  if (view.dtype != expected.dtype) {
+    return bad(": dtype", DTypeName(view.dtype), DTypeName(expected.dtype));
+  }
+  if (!same) return bad(": shape", ShapeText(view), Text(expected));
+  if (view.data == nullptr && !empty) return bad("", "a null pointer", Text(expected));
+  if (reinterpret_cast<uintptr_t>(view.data) % element != 0) {
+    return bad(": data", "not aligned", "a multiple of " + to_string(element) + " bytes");
+  }
+  return {};
+}
+
+Status CheckLastStride(const char* name, const ConstTensor& view) {
+  const int last = view.rank - 1;
+  if (view.shape[last] <= 1 || view.stride[last] == 1) return {};
+  return Bad(std::string(name) + ": last stride", to_string(view.stride[last]),
+             "1; other axes may have any stride");
+}
+
+Status CheckTensor(const ConstTensor& view, const ExpectedView& expected) {
+  if (Status status = CheckView(view, expected); !status.ok()) return status;
+  return CheckLastStride(expected.name, view);
+}
+
+std::string StridesText(const ConstTensor& view) {
+  ConstTensor strides = view;
+  for (int axis = 0; axis < view.rank; ++axis) strides.shape[axis] = view.stride[axis];
+  return ShapeText(strides);
+}
+
+Status CheckOverlap(const RunArgs& args) {
+  const struct Named {
+    const char* name;
+    ConstTensor view;
+  } read[] = {{"q", args.q}, {"k", args.k}, {"v", args.v}},
+    written[] = {{"out", args.out}, {"lse", args.lse}};
+  for (const Named& one : written) {
+    if (!one.view.given()) continue;
+    if (MayOverlapItself(one.view)) {
+      return Bad(std::string(one.name) + ": strides",
+                 StridesText(one.view) + " for shape " + ShapeText(one.view),
+                 "strides that keep all elements apart");
+    }
+    for (const Named& other : read) {
+      if (MayOverlap(one.view, other.view)) {
+        return Bad(one.name, std::string("in the memory of ") + other.name, "memory of its own");
+      }
+    }
+  }
+  if (args.lse.given() && MayOverlap(args.out, args.lse)) {
+    return Bad("lse", "in the memory of out", "memory of its own");
+  }
+  return {};
+}
+
+Status CheckThreads(int threads, const char* zero_means) {
+  if (threads >= 0) return {};
+  return Bad("threads", to_string(threads), std::string("0 (") + zero_means + ") or more");
+}
+
+Status CheckWorkspace(const RunArgs& args) {
+  if (args.workspace == nullptr) {
+    if (args.workspace_bytes == 0) return {};
+    return Bad("workspace", "null with " + to_string(args.workspace_bytes) + " bytes",
+               "memory, or null with 0 bytes");
+  }
+  const uintptr_t beyond = reinterpret_cast<uintptr_t>(args.workspace) % 64;
+  if (beyond == 0) return {};
+  return Bad("workspace", to_string(beyond) + " bytes beyond a multiple of 64",
+             "an address that is a multiple of 64");
+}
+
+template <typename Enum>
+Status CheckEnum(const char* name, Enum value, Enum last, const char* names) {
+  if (value <= last) return {};
+  return Bad(name, to_string(static_cast<int>(value)), names);
+}
+
+}  // namespace
+
+Status CheckProblem(const Problem& p) {
+  const struct {
+    const char* name;
+    int64_t size, least;
+  } sizes[] = {{"batch", p.batch, 0}, {"heads", p.heads, 1}, {"kv_heads", p.kv_heads, 1},
+               {"q_len", p.q_len, 0}, {"k_len", p.k_len, 0}, {"dim", p.dim, 1},
+               {"v_dim", p.v_dim, 1}};
+  for (const auto& one : sizes) {
+    if (one.size < one.least) {
+      return Bad(one.name, to_string(one.size), to_string(one.least) + " or more");
+    }
+  }
+  if (p.heads % p.kv_heads != 0) {
+    return Bad("kv_heads", to_string(p.kv_heads), "a divisor of heads = " + to_string(p.heads));
+  }
+  if (Status s = CheckDType("q_dtype", p.q_dtype); !s.ok()) return s;
+  if (Status s = CheckDType("kv_dtype", p.kv_dtype); !s.ok()) return s;
+  if (Status s = CheckDType("out_dtype", p.out_dtype); !s.ok()) return s;
+  if (Status s = CheckBytes("q", {p.batch, p.heads, p.q_len, p.dim}); !s.ok()) return s;
+  if (Status s = CheckBytes("k", {p.batch, p.kv_heads, p.k_len, p.dim}); !s.ok()) return s;
+  if (Status s = CheckBytes("v", {p.batch, p.kv_heads, p.k_len, p.v_dim}); !s.ok()) return s;
+  if (Status s = CheckBytes("out", {p.batch, p.heads, p.q_len, p.v_dim}); !s.ok()) return s;
+  if (!ProductFits({p.batch, p.heads, p.q_len, p.k_len}, kMostBytes)) {
+    const ConstTensor pairs(nullptr, DType::kBool, {p.batch, p.heads, p.q_len, p.k_len});
+    return Bad("batch * heads * q_len * k_len", "the product of " + ShapeText(pairs),
+               "at most 2^62");
+  }
+  return {};
+}
+
+Status CheckOptions(const Problem& problem, const AttentionOptions& options) {
+  // Finite in f32 as well, times log2(e): otherwise every score would be infinite or NaN.
+  constexpr double kMaxScale = std::numeric_limits<float>::max() / 1.4426950408889634;
+  if (options.scale.has_value() && !(std::fabs(*options.scale) <= kMaxScale)) {
+    return Bad("scale", Number(*options.scale), "a finite number of at most " + Number(kMaxScale));
+  }
+  Status status =
+      CheckEnum("empty_rows", options.empty_rows, EmptyRows::kKeep, "0 (zero) or 1 (keep)");
+  if (!status.ok()) return status;
+  status = CheckEnum("precision", options.precision, Precision::kExact, "0 (exact)");
+  if (!status.ok()) return status;
+  status = CheckEnum("backend", options.backend, Backend::kReference, "0 (auto) or 1 (reference)");
+  if (!status.ok()) return status;
+  status = CheckEnum("skipping", options.skipping, Skipping::kOff, "0 (on) or 1 (off)");
+  if (!status.ok()) return status;
+  const size_t origins = options.key_origin.size();
+  if (origins > 1 && origins != static_cast<size_t>(problem.batch)) {
+    return Bad("key_origin", "of " + to_string(origins) + " values",
+               "none, one, or one per batch entry (" + to_string(problem.batch) + ")");
+  }
+  return CheckThreads(options.threads, "all that the process may use");
+}
+
+Status CheckInputs(const Problem& p, const RunArgs& args) {
+  Status status = CheckTensor(
+      args.q, {"q", p.q_dtype, "batch, heads, q_len, dim", 4, {p.batch, p.heads, p.q_len, p.dim}});
+  if (!status.ok()) return status;
+  status = CheckTensor(
+      args.k,
+      {"k", p.kv_dtype, "batch, kv_heads, k_len, dim", 4, {p.batch, p.kv_heads, p.k_len, p.dim}});
+  if (!status.ok()) return status;
+  return CheckTensor(args.v, {"v",
+                              p.kv_dtype,
+                              "batch, kv_heads, k_len, v_dim",
+                              4,
+                              {p.batch, p.kv_heads, p.k_len, p.v_dim}});
+}
+
+Status CheckRun(const Problem& p, const RunArgs& args) {
+  if (Status status = CheckInputs(p, args); !status.ok()) return status;
+  Status status = CheckTensor(
+      args.out,
+      {"out", p.out_dtype, "batch, heads, q_len, v_dim", 4, {p.batch, p.heads, p.q_len, p.v_dim}});
+  if (!status.ok()) return status;
+  if (args.lse.given()) {
+    status = CheckView(args.lse,
+                       {"lse", DType::kF32, "batch, heads, q_len", 3, {p.batch, p.heads, p.q_len}});
+    if (!status.ok()) return status;
+  }
+  if (status = CheckOverlap(args); !status.ok()) return status;
+  if (status = CheckWorkspace(args); !status.ok()) return status;
+  return CheckThreads(args.threads, "the plan's");
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
