@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <numeric>
 
 #include "kernels/fma_peak.h"
+#include "runtime/parallel.h"
 
 namespace skipattn::bench {
 namespace {
@@ -56,16 +57,20 @@ std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>&
 }
 
 double FmaPeakOfThreads(int64_t target, int threads, double seconds) {
-  std::vector<double> gflops(threads);
-  std::vector<std::thread> others;
-  for (int n = 1; n < threads; ++n) {
-    others.emplace_back([&, n] { gflops[n] = internal::FmaPeakGflops(target, seconds); });
-  }
-  gflops[0] = internal::FmaPeakGflops(target, seconds);
-  for (std::thread& other : others) other.join();
-  double sum = 0;
-  for (double of_thread : gflops) sum += of_thread;
-  return sum;
+  struct Job {
+    int64_t target;
+    double seconds;
+    std::vector<double> gflops;
+  } job{target, seconds, std::vector<double>(threads, 0.)};
+  // On the library's own threads: those wait for work by spinning, and would compete with others.
+  internal::RunWorkers(
+      threads, ParallelFor(),
+      [](void* argument, int worker) {
+        Job& shared = *static_cast<Job*>(argument);
+        shared.gflops[worker] = internal::FmaPeakGflops(shared.target, shared.seconds);
+      },
+      &job);
+  return std::accumulate(job.gflops.begin(), job.gflops.end(), 0.);
 }
 
 }  // namespace skipattn::bench

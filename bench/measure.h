@@ -26,8 +26,8 @@ double Median(std::vector<double> values);
 std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>& runs,
                                        const MeasureOptions& options);
 
-/// The fma peak of `threads` threads together, in GFLOP/s. `target` is a Highway target bit that
-/// this CPU supports.
+/// The fma peak of `threads` threads together, in GFLOP/s, on the threads that a plan runs on.
+/// `target` is a Highway target bit that this CPU supports.
 double FmaPeakOfThreads(int64_t target, int threads, double seconds);
 
 }  // namespace skipattn::bench

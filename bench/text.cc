@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "bench/hash.h"
 
@@ -65,11 +66,12 @@ std::vector<Tokens> TokenizeParagraphs(std::string_view text) {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
+  // Opening a directory succeeds, and reading it throws.
+  std::error_code ignored;
+  const bool directory = std::filesystem::is_directory(path, ignored);
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || std::filesystem::is_directory(path))
-    return Status::InvalidArgument('"' + path + "\" cannot be read");
-  return text;
+  if (!file || directory) return Status::InvalidArgument('"' + path + "\" cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
 Result<std::vector<int64_t>> ParseLengths(std::string_view text) {

@@ -1,6 +1,5 @@
 // skipattn bench: a case's time beside its own dense time and the fma peak, and its result checked.
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -27,12 +26,15 @@ struct BenchFlags {
   CaseSpec spec;
   std::vector<double> ratios;
   std::string text, lengths;
-  EmptyRows empty_rows = EmptyRows::kZero;
-  Layout layout = Layout::kBhtd;
+  std::string empty_rows = "zero", layout = "bhtd";
   bench::MeasureOptions measure;
   uint64_t seed = 1;
   bool json = false;
 };
+
+Layout LayoutOf(const BenchFlags& flags) {
+  return flags.layout == "bthd" ? Layout::kBthd : Layout::kBhtd;
+}
 
 // The inputs of all lines, and what differs between them.
 struct Work {
@@ -75,7 +77,7 @@ Work WorkOfText(const CLI::App& command, const BenchFlags& flags) {
     lengths.push_back(static_cast<int64_t>(tokens.size()));
   }
   work.lines = {LineOf(command, flags, "--text", std::move(lengths), &work.problem)};
-  work.inputs = bench::TextInputs(work.problem, sequences, flags.layout, flags.seed);
+  work.inputs = bench::TextInputs(work.problem, sequences, LayoutOf(flags), flags.seed);
   return work;
 }
 
@@ -85,7 +87,7 @@ Work WorkOfLengths(const CLI::App& command, const BenchFlags& flags) {
   Result<std::vector<int64_t>> lengths = bench::ParseLengths(FileOf("--lengths", flags.lengths));
   if (!lengths.ok()) throw CLI::ValidationError("--lengths", lengths.status().message());
   work.lines = {LineOf(command, flags, "--lengths", std::move(lengths).value(), &work.problem)};
-  work.inputs = bench::RandomInputs(work.problem, flags.layout, flags.seed);
+  work.inputs = bench::RandomInputs(work.problem, LayoutOf(flags), flags.seed);
   return work;
 }
 
@@ -102,7 +104,7 @@ Work WorkOfRatios(const BenchFlags& flags) {
           bench::LengthsAtRatio(work.problem.batch, work.problem.k_len, ratio);
     }
   }
-  work.inputs = bench::RandomInputs(work.problem, flags.layout, flags.seed);
+  work.inputs = bench::RandomInputs(work.problem, LayoutOf(flags), flags.seed);
   return work;
 }
 
@@ -123,7 +125,7 @@ void CheckFlags(const CLI::App& command, const std::string& name) {
 void Bench(const CLI::App& command, const BenchFlags& flags) {
   CheckFlags(command, flags.spec.name);
   AttentionOptions options = flags.run.ToOptions();
-  options.empty_rows = flags.empty_rows;
+  options.empty_rows = flags.empty_rows == "keep" ? EmptyRows::kKeep : EmptyRows::kZero;
   // Wrong sizes and names are found before memory is filled with numbers for them.
   Check(command, MakePlan(flags.sizes.ToProblem(), Mask(), options).status());
   const Work work = !flags.text.empty()      ? WorkOfText(command, flags)
@@ -136,9 +138,9 @@ void Bench(const CLI::App& command, const BenchFlags& flags) {
     spec.lengths = line.lengths;
     const Case c = ValueOf(command, bench::MakeCase(spec));
     output.Begin(c, line.ratio);
-    output.Add(
-        {c, line.ratio, flags.layout, flags.empty_rows, flags.seed,
-         ValueOf(command, bench::RunCase(c, work.inputs, flags.layout, options, flags.measure))});
+    output.Add({c, line.ratio, flags.layout, flags.empty_rows, flags.seed,
+                ValueOf(command,
+                        bench::RunCase(c, work.inputs, LayoutOf(flags), options, flags.measure))});
   }
   if (!output.End()) throw CLI::RuntimeError(1);
 }
@@ -146,7 +148,7 @@ void Bench(const CLI::App& command, const BenchFlags& flags) {
 void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
   command->add_option("case", flags->spec.name, "padding, causal, window, documents or cross")
       ->required()
-      ->check(CLI::IsMember(bench::CaseNames()))
+      ->check(OneOf(bench::CaseNames()))
       ->type_name("");
   command->option_defaults()->group("Case");
   command
@@ -154,8 +156,9 @@ void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
                    "Shares of padding, a line for each (default: 0,.25,.5,.75,.9 in padding and "
                    "cross, else 0)")
       ->delimiter(',')
-      ->check(CLI::Range(0., 1.))
-      ->type_name("SHARE,...");
+      ->allow_extra_args(false)
+      ->check(Share())
+      ->type_name("SHARE");
   CLI::Option* text = command->add_option(
       "--text", flags->text, "padding: the paragraphs of this file are the sequences of a batch");
   CLI::Option* lengths = command->add_option("--lengths", flags->lengths,
@@ -165,36 +168,31 @@ void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
   }
   text->excludes(lengths);
   command->add_option("--window", flags->spec.window, "window: keys that a query attends")
-      ->check(CLI::PositiveNumber)
+      ->check(AtLeast(1))
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--docs", flags->spec.documents, "documents: how many in each sequence")
-      ->check(CLI::PositiveNumber)
+      ->check(AtLeast(1))
       ->type_name("N")
       ->capture_default_str();
 }
 
 void AddRunningFlags(CLI::App* command, BenchFlags* flags) {
   flags->run.AddTo(command);
-  static const std::map<std::string, EmptyRows> kEmptyRows = {{"zero", EmptyRows::kZero},
-                                                              {"keep", EmptyRows::kKeep}};
-  static const std::map<std::string, Layout> kLayouts = {{"bhtd", Layout::kBhtd},
-                                                         {"bthd", Layout::kBthd}};
-  command
-      ->add_option("--empty-rows", flags->empty_rows,
-                   "Output of rows without a key (default: "
-                   "zero)")
-      ->transform(CLI::CheckedTransformer(kEmptyRows))
-      ->type_name("zero|keep");
-  command->add_option("--layout", flags->layout, "Order of the axes in memory (default: bhtd)")
-      ->transform(CLI::CheckedTransformer(kLayouts))
-      ->type_name("bhtd|bthd");
+  command->add_option("--empty-rows", flags->empty_rows, "Rows without a key: zero or keep")
+      ->check(OneOf({"zero", "keep"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--layout", flags->layout, "Order of the axes in memory: bhtd or bthd")
+      ->check(OneOf({"bhtd", "bthd"}))
+      ->type_name("NAME")
+      ->capture_default_str();
   command->add_option("--repeat", flags->measure.repeat, "Rounds of measuring, at least")
-      ->check(CLI::PositiveNumber)
+      ->check(AtLeast(1))
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--min-time", flags->measure.min_seconds, "Seconds a line, at least")
-      ->check(CLI::NonNegativeNumber)
+      ->check(AtLeast(0))
       ->type_name("S")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of the inputs")

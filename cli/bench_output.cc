@@ -31,14 +31,6 @@ std::string Scientific(double value) {
 
 std::string Percent(double share) { return Fixed(100 * share, 1) + "%"; }
 
-const char* NameOf(bench::Layout layout) {
-  return layout == bench::Layout::kBhtd ? "bhtd" : "bthd";
-}
-
-const char* NameOf(EmptyRows empty_rows) {
-  return empty_rows == EmptyRows::kZero ? "zero" : "keep";
-}
-
 Json JsonOf(const BenchLine& line) {
   const bench::Record& r = line.record;
   const Problem& p = line.c.spec.problem;
@@ -70,8 +62,8 @@ Json JsonOf(const BenchLine& line) {
   json["kv_seq"] = p.k_len;
   json["dim"] = p.dim;
   json["v_dim"] = p.v_dim;
-  json["layout"] = NameOf(line.layout);
-  json["empty_rows"] = NameOf(line.empty_rows);
+  json["layout"] = line.layout;
+  json["empty_rows"] = line.empty_rows;
   json["seed"] = line.seed;
   json["cpu"] = CpuModel();
   json["compiler"] = Compiler();
@@ -85,10 +77,10 @@ std::string HeaderOf(const BenchLine& line) {
   return line.c.spec.name + ": " + line.c.description + "\n" + CpuModel() + ", " + r.stats.target +
          " " + r.stats.config + ", " + Compiler() + ", " + std::to_string(r.threads) +
          (r.threads == 1 ? " thread" : " threads") + "\nbatch " + std::to_string(p.batch) +
-         ", heads " + std::to_string(p.heads) + "/" + std::to_string(p.kv_heads) + ", " +
+         ", q/kv heads " + std::to_string(p.heads) + "/" + std::to_string(p.kv_heads) + ", " +
          std::to_string(p.q_len) + " x " + std::to_string(p.k_len) + ", dim " +
-         std::to_string(p.dim) + "/" + std::to_string(p.v_dim) + ", f32 " + NameOf(line.layout) +
-         ", empty rows " + NameOf(line.empty_rows) + "\n\n";
+         std::to_string(p.dim) + "/" + std::to_string(p.v_dim) + ", f32 " + line.layout +
+         ", empty rows " + line.empty_rows + "\n\n";
 }
 
 std::vector<std::string> RowOf(const BenchLine& line) {

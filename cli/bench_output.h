@@ -15,8 +15,7 @@ namespace skipattn::cli {
 struct BenchLine {
   const bench::Case& c;
   double ratio;
-  bench::Layout layout;
-  EmptyRows empty_rows;
+  std::string layout, empty_rows;
   uint64_t seed;
   bench::Record record;
 };

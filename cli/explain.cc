@@ -3,7 +3,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +47,7 @@ class FlagMask {
 
 int64_t Integer(const std::string& flag, const std::string& text) {
   int64_t value = 0;
-  if (!CLI::detail::lexical_cast(text, value)) {
+  if (!ParseInteger(text, &value)) {
     throw CLI::ValidationError(flag, "\"" + text + "\" is no integer");
   }
   return value;
@@ -59,7 +58,7 @@ mask::Diagonal DiagonalOf(const std::string& flag, const std::string& text) {
   if (text == "top_left") return mask::Align::kTopLeft;
   if (text == "bottom_right") return mask::Align::kBottomRight;
   int64_t offset = 0;
-  if (!CLI::detail::lexical_cast(text, offset)) {
+  if (!ParseInteger(text, &offset)) {
     throw CLI::ValidationError(flag, "\"" + text +
                                          "\" is neither top_left nor bottom_right nor "
                                          "an offset");
@@ -98,11 +97,15 @@ void FlagMask::AddWindow(const std::vector<std::string>& parts) {
 }
 
 void FlagMask::AddDocuments(const std::vector<int64_t>& lengths, const Problem& problem) {
-  const int64_t sum = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  if (problem.q_len != problem.k_len || sum > problem.k_len) {
-    throw CLI::ValidationError("--documents", "they have " + std::to_string(sum) +
-                                                  " tokens, more than --seq, or --kv-seq is not "
-                                                  "--seq");
+  if (problem.q_len != problem.k_len) {
+    throw CLI::ValidationError("--documents",
+                               "queries and keys are packed alike, so --kv-seq "
+                               "must be --seq");
+  }
+  int64_t left = problem.k_len;
+  for (int64_t length : lengths) {
+    left -= std::min(length, left + 1);
+    if (left < 0) throw CLI::ValidationError("--documents", "they have more tokens than --seq");
   }
   for (int64_t b = 0; b < problem.batch; ++b) {
     for (size_t n = 0; n < lengths.size(); ++n) {
@@ -157,10 +160,12 @@ void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
   command->option_defaults()->group("Mask (all that are given must allow a pair)");
   command->add_option("--key-lengths", flags->key_lengths, "Keys of each sequence: 5,3")
       ->delimiter(',')
-      ->type_name("N,...");
+      ->allow_extra_args(false)
+      ->type_name("N");
   command->add_option("--key-range", flags->key_range, "First key and end of each: 0:5,2:7")
       ->delimiter(',')
-      ->type_name("BEGIN:END,...");
+      ->allow_extra_args(false)
+      ->type_name("BEGIN:END");
   command
       ->add_option("--causal", flags->causal,
                    "Keys up to the query's: top_left, bottom_right or "
@@ -169,16 +174,18 @@ void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
       ->type_name("[ALIGN]");
   command->add_option("--window", flags->window, "Keys around the query's; -1 = no limit")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("LEFT,RIGHT[,ALIGN]");
   command->add_option("--documents", flags->documents, "Lengths of packed documents: 5,9,4")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->type_name("N,...");
+      ->allow_extra_args(false)
+      ->check(AtLeast(1))
+      ->type_name("N");
   command
       ->add_option("--padding", flags->padding,
                    "Share of each sequence that is padding, at its "
                    "end")
-      ->check(CLI::Range(0., 1.))
+      ->check(Share())
       ->type_name("SHARE");
 }
 

@@ -1,7 +1,11 @@
 // Shared flags.
 #include "cli/flags.h"
 
+#include <charconv>
+#include <cstdlib>
+#include <limits>
 #include <stdexcept>
+#include <system_error>
 
 namespace skipattn::cli {
 namespace {
@@ -18,6 +22,19 @@ std::string FlagOf(const CLI::App& command, const std::string& message) {
   return command.get_option_no_throw(flag) != nullptr ? flag : "";
 }
 
+CLI::Validator Between(double least, double most, const std::string& expected) {
+  // Without a name, which would stand in the help behind that of the value.
+  return CLI::Validator(
+      [=](const std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool number = end == text.c_str() + text.size() && !text.empty();
+        if (number && value >= least && value <= most) return std::string();
+        return "\"" + text + "\" is not " + expected;
+      },
+      "");
+}
+
 }  // namespace
 
 void SizeFlags::AddTo(CLI::App* command) {
@@ -30,7 +47,7 @@ void SizeFlags::AddTo(CLI::App* command) {
   command->add_option("--dim", dim, "Width of a head of q and k")->capture_default_str();
   command->add_option("--v-dim", v_dim, "Width of a head of v (default: as --dim)");
   for (CLI::Option* option : command->get_options()) {
-    if (option->get_group() == "Sizes") option->check(CLI::PositiveNumber)->type_name("N");
+    if (option->get_group() == "Sizes") option->check(AtLeast(1))->type_name("N");
   }
 }
 
@@ -49,7 +66,7 @@ Problem SizeFlags::ToProblem() const {
 void RunFlags::AddTo(CLI::App* command) {
   command->option_defaults()->group("Running");
   command->add_option("--threads", threads, "Threads; 0 = all that this process may use")
-      ->check(CLI::NonNegativeNumber)
+      ->check(AtLeast(0))
       ->type_name("N")
       ->capture_default_str();
   command
@@ -65,6 +82,23 @@ AttentionOptions RunFlags::ToOptions() const {
   options.target = target;
   options.config = config;
   return options;
+}
+
+CLI::Validator AtLeast(double least) {
+  return Between(least, std::numeric_limits<double>::max(),
+                 "a number from " + std::to_string(static_cast<int64_t>(least)));
+}
+
+CLI::Validator Share() { return Between(0, 1, "a number from 0 to 1"); }
+
+CLI::Validator OneOf(const std::vector<std::string>& names) {
+  return CLI::IsMember(names).description("");
+}
+
+bool ParseInteger(std::string_view text, int64_t* value) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, *value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 void Check(const CLI::App& command, const Status& status) {

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "skipattn/attention.h"
 
@@ -28,6 +30,14 @@ struct RunFlags {
   /// With the number of threads that will be used in place of 0.
   AttentionOptions ToOptions() const;
 };
+
+/// Checks for flags, with a message that says what was expected.
+CLI::Validator AtLeast(double least);
+CLI::Validator Share();  ///< in [0, 1]
+CLI::Validator OneOf(const std::vector<std::string>& names);
+
+/// False where `text` is not an integer and nothing else.
+bool ParseInteger(std::string_view text, int64_t* value);
 
 /// Throws where `status` is an error: of usage, with the flag of `command` that sets the argument
 /// which the message begins with; of running, if it was no argument.

@@ -23,14 +23,15 @@ int Fail(std::string message, int code) {
 int Run(int argc, char** argv) {
   CLI::App app("Masked attention for CPUs that does only the work the mask leaves.", "skipattn");
   app.set_version_flag("--version", std::string("skipattn ") + skipattn::Version());
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is reported below: here it would hide an unknown word
   app.footer("Every command has its own --help with an example, and takes --json.");
   skipattn::cli::AddInfo(&app);
   skipattn::cli::AddBench(&app);
   skipattn::cli::AddExplain(&app);
   try {
     app.parse(argc, argv);
-    return 0;
+    if (!app.get_subcommands().empty()) return 0;
+    return Fail("a command is missing: info, bench or explain", kBadUsage);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::RuntimeError& reported) {

@@ -50,31 +50,6 @@ float Weight(float x, float m) {
   return e < kLeastExponent ? 0.0f : P(x - std::rint(x)) * PowerOfTwo(e);
 }
 
-// log2 of a positive normal l = 2^e * m with m in [sqrt(1/2), sqrt(2)): e + t * Q(t), t = m - 1,
-// which is exact. Q is a minimax fit of log2(1 + t) / t by degree 8; its coefficients were then
-// moved by a search over the error of the whole function. The error is at most 1.76 ulp, found over
-// all l in [1/4, 4) (at 0x1.57fed2p+0; degree 7 gives more than 2 ulp, degree 9 no less than 1.58)
-// and less above. Powers of two are exact.
-float Log2(float l) {
-  int32_t bits;
-  std::memcpy(&bits, &l, sizeof(bits));
-  const int32_t e = (bits - 0x3f3504f3) >> 23;
-  bits -= e * (1 << 23);
-  float m;
-  std::memcpy(&m, &bits, sizeof(m));
-  const float t = m - 1.0f;
-  float q = 0x1.015416p-3f;
-  q = std::fma(q, t, -0x1.a86ae2p-3f);
-  q = std::fma(q, t, 0x1.b9cd82p-3f);
-  q = std::fma(q, t, -0x1.e95ecap-3f);
-  q = std::fma(q, t, 0x1.26d384p-2f);
-  q = std::fma(q, t, -0x1.715b76p-2f);
-  q = std::fma(q, t, 0x1.ec73c6p-2f);
-  q = std::fma(q, t, -0x1.715478p-1f);
-  q = std::fma(q, t, 0x1.715476p+0f);
-  return std::fma(t, q, static_cast<float>(e));
-}
-
 // The maximum, NaN if either is.
 float MaxOrNaN(float a, float b) { return b > a || std::isnan(b) ? b : a; }
 
@@ -152,6 +127,31 @@ void Fold(const Sums& chunk, Sums* total) {
 }
 
 }  // namespace
+
+// log2 of a positive normal l = 2^e * m with m in [sqrt(1/2), sqrt(2)): e + t * Q(t), t = m - 1,
+// which is exact. Q is a minimax fit of log2(1 + t) / t by degree 8; its coefficients were then
+// moved by a search over the error of the whole function. The error is at most 1.76 ulp, found over
+// all l in [1/4, 4) (at 0x1.57fed2p+0; degree 7 gives more than 2 ulp, degree 9 no less than 1.58)
+// and less above. Powers of two are exact.
+float Log2(float l) {
+  int32_t bits;
+  std::memcpy(&bits, &l, sizeof(bits));
+  const int32_t e = (bits - 0x3f3504f3) >> 23;
+  bits -= e * (1 << 23);
+  float m;
+  std::memcpy(&m, &bits, sizeof(m));
+  const float t = m - 1.0f;
+  float q = 0x1.015416p-3f;
+  q = std::fma(q, t, -0x1.a86ae2p-3f);
+  q = std::fma(q, t, 0x1.b9cd82p-3f);
+  q = std::fma(q, t, -0x1.e95ecap-3f);
+  q = std::fma(q, t, 0x1.26d384p-2f);
+  q = std::fma(q, t, -0x1.715b76p-2f);
+  q = std::fma(q, t, 0x1.ec73c6p-2f);
+  q = std::fma(q, t, -0x1.715478p-1f);
+  q = std::fma(q, t, 0x1.715476p+0f);
+  return std::fma(t, q, static_cast<float>(e));
+}
 
 void EvaluateExact(const ReferenceRow& row, float* out, float* lse) {
   Sums total(row.v_dim());

@@ -76,6 +76,9 @@ std::vector<int64_t> AllowedKeys(const ReferenceRow& row, int64_t begin, int64_t
 /// The exact arithmetic: `out` [v_dim] and, if not null, `lse`. Needs a ScopedFloatEnv around it.
 void EvaluateExact(const ReferenceRow& row, float* out, float* lse);
 
+/// log2 of a positive normal number, of the exact arithmetic. Here so that its error can be tested.
+float Log2(float l);
+
 /// The same operation in float64.
 Float64Row EvaluateFloat64(const ReferenceRow& row);
 

@@ -8,8 +8,8 @@ inline namespace v0 {
 namespace {
 
 std::string Percent(int64_t part, int64_t whole) {
-  const double share = whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
-  const int64_t tenths = static_cast<int64_t>(share * 10 + 0.5);
+  const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+  const int64_t tenths = static_cast<int64_t>(share * 1000 + 0.5);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
 }
 

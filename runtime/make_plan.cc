@@ -29,10 +29,9 @@ Result<const TileConfig*> FindConfig(const internal::KernelTable& table, const s
   return Status::InvalidArgument("config is \"" + name + "\", expected one of " + names);
 }
 
-/// The contract's c. In double and rounded once, whatever the caller's rounding mode is.
+/// The contract's c: formed in double and rounded once.
 float QueryScale(const Problem& problem, const AttentionOptions& options) {
-  const internal::ScopedFloatEnv env;
-  const volatile double dim = static_cast<double>(problem.dim);
+  const double dim = static_cast<double>(problem.dim);
   const double scale = options.scale.value_or(1.0 / std::sqrt(dim));
   constexpr double kLog2E = 1.4426950408889634;
   return static_cast<float>(scale * kLog2E);
@@ -92,6 +91,8 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
 }  // namespace
 
 Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+  // Planning computes a little too, and must neither round nor trap as the host has set.
+  const internal::ScopedFloatEnv env;
   try {
     return Make(problem, mask, options);
   } catch (const std::bad_alloc&) {

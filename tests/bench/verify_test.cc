@@ -2,6 +2,7 @@
 #include "bench/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "bench/data.h"

@@ -4,8 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -65,7 +68,7 @@ void ExpectUsageError(const std::string& arguments, const std::string& word) {
 }
 
 TEST(Help, IsThereForEveryCommand) {
-  for (const std::string& command : {"", "info ", "bench ", "explain "}) {
+  for (const std::string command : {"", "info ", "bench ", "explain "}) {
     const Output output = Skipattn(command + "--help");
     EXPECT_EQ(output.code, 0) << command;
     EXPECT_EQ(output.err, "") << command;
@@ -77,12 +80,12 @@ TEST(Help, IsThereForEveryCommand) {
 }
 
 TEST(Usage, ErrorsAreOneLineThatNamesTheFlag) {
-  ExpectUsageError("", "subcommand");
+  ExpectUsageError("", "info, bench or explain");
   ExpectUsageError("fly", "fly");
   ExpectUsageError("info --fly", "--fly");
   ExpectUsageError("bench", "case");
   ExpectUsageError("bench diagonal", "diagonal");
-  for (const std::string& flag :
+  for (const std::string flag :
        {"--seq 0", "--heads x", "--batch -1", "--ratios 0,2", "--threads -1", "--repeat 0",
         "--empty-rows nan", "--layout thbd", "--target MMX", "--config 1x1x1", "--kv-heads 5",
         "--text /no/such/file", "--lengths /no/such/file", "--window 8", "--kv-seq 8",
@@ -90,7 +93,7 @@ TEST(Usage, ErrorsAreOneLineThatNamesTheFlag) {
     ExpectUsageError("bench padding " + flag, flag.substr(0, flag.find(' ')));
   }
   ExpectUsageError("bench causal --text LICENSE", "--text");
-  for (const std::string& flag :
+  for (const std::string flag :
        {"--causal middle", "--window 1", "--window 1,x", "--window -2,0", "--key-range 5",
         "--key-lengths 99", "--documents 60,60", "--padding 2", "--key-range 0:99",
         "--key-lengths 1,2 --batch 3", "--causal --kv-seq 8"}) {

@@ -1,0 +1,119 @@
+// The operation in float64, one row after the other; see case_float64.h.
+#include "tests/cases/case_float64.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace skipattn::cases {
+namespace {
+
+constexpr double kLog2E = 1.4426950408889634;
+
+/// A score beyond the range of float32 is infinite there.
+double ToFloatRange(double x) {
+  return std::isinf(static_cast<float>(x)) ? std::copysign(INFINITY, x) : x;
+}
+
+void RaiseTo(double value, double* largest) {
+  if (std::isfinite(value)) *largest = std::max(*largest, std::abs(value));
+}
+
+/// Query row (b, h, i) and what it attends.
+class Row {
+ public:
+  Row(const Inputs& x, const Array& allowed, int64_t row) : x_(x) {
+    const Shape& q = x.qkv[kQ].shape;
+    const Shape& k = x.qkv[kK].shape;
+    const int64_t h = row / q[2] % q[1], b = row / q[2] / q[1];
+    const int64_t kv_head = b * k[1] + h / (q[1] / k[1]);
+    dim_ = q[3];
+    v_dim_ = x.qkv[kV].shape[3];
+    q_ = x.qkv[kQ].values.data() + row * dim_;
+    k_ = x.qkv[kK].values.data() + kv_head * k[2] * dim_;
+    v_ = x.qkv[kV].values.data() + kv_head * k[2] * v_dim_;
+    for (int64_t j = 0; j < k[2]; ++j) {
+      if (allowed.values[static_cast<size_t>(row * k[2] + j)] != 0) keys_.push_back(j);
+    }
+  }
+
+  void Evaluate(size_t row, Float64* result) {
+    Score(&result->score[row]);
+    result->keys[row] = static_cast<double>(keys_.size());
+    const double top = Largest();
+    double* out = result->out.data() + row * static_cast<size_t>(v_dim_);
+    if (top == -INFINITY) {  // an empty row
+      result->score[row] = 0;
+      return;
+    }
+    for (int64_t j : keys_) {
+      for (int64_t d = 0; d < v_dim_; ++d) RaiseTo(v_[j * v_dim_ + d], &result->v[row]);
+    }
+    if (!(top < INFINITY)) {
+      std::fill_n(out, v_dim_, NAN);
+      result->lse[row] = NAN;
+      return;
+    }
+    double sum = 0;
+    for (double score : scores_) sum += std::exp2(score - top);
+    for (size_t n = 0; n < keys_.size(); ++n) {
+      const double weight = std::exp2(scores_[n] - top) / sum;
+      for (int64_t d = 0; d < v_dim_; ++d) out[d] += weight * v_[keys_[n] * v_dim_ + d];
+    }
+    result->lse[row] = (top + std::log2(sum)) / kLog2E;
+  }
+
+ private:
+  void Score(double* largest) {
+    const double scale = x_.options.scale.value_or(1 / std::sqrt(static_cast<double>(dim_)));
+    for (int64_t j : keys_) {
+      double score = 0, magnitude = 0;
+      for (int64_t d = 0; d < dim_; ++d) {
+        const double term = k_[j * dim_ + d] * q_[d] * scale;
+        score += term;
+        magnitude += std::abs(term);
+      }
+      scores_.push_back(ToFloatRange(ToFloatRange(score) * kLog2E));
+      RaiseTo(magnitude * kLog2E, largest);
+    }
+  }
+
+  /// NaN if any is, -inf if there is none.
+  double Largest() const {
+    double largest = -INFINITY;
+    for (double score : scores_) {
+      if (std::isnan(score)) return score;
+      largest = std::max(largest, score);
+    }
+    return largest;
+  }
+
+  const Inputs& x_;
+  int64_t dim_, v_dim_;
+  const double *q_, *k_, *v_;
+  std::vector<int64_t> keys_;
+  std::vector<double> scores_;  // in units of log 2
+};
+
+}  // namespace
+
+Float64 Evaluate(const Inputs& x, const Array& allowed) {
+  const auto rows = static_cast<size_t>(CountOf(x.RowsShape()));
+  Float64 result;
+  result.out.assign(static_cast<size_t>(CountOf(x.OutShape())), 0.0);
+  result.lse.assign(rows, -INFINITY);
+  for (auto* each : {&result.score, &result.v, &result.keys}) each->assign(rows, 0.0);
+  for (size_t row = 0; row < rows; ++row) {
+    Row(x, allowed, static_cast<int64_t>(row)).Evaluate(row, &result);
+  }
+  return result;
+}
+
+double OutBound(const Float64& want, size_t row, int64_t dim) {
+  const double n = want.keys[row];
+  return 0x1p-24 * want.v[row] *
+         (64 + 2 * static_cast<double>(dim + 2) * want.score[row] + 2 * std::min(n, 128.0) +
+          n / 64);
+}
+
+}  // namespace skipattn::cases

@@ -1,0 +1,143 @@
+// Masks of cases as Masks of the library; see case_mask.h.
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/cases/case_mask.h"
+
+namespace skipattn::cases {
+namespace {
+
+DType DTypeOfName(const std::string& name) {
+  if (name == "bool") return DType::kBool;
+  if (name == "int32") return DType::kI32;
+  if (name == "float32") return DType::kF32;
+  throw std::runtime_error("unknown type of a mask: " + name);
+}
+
+/// Where the elements of a dense mask are in memory.
+struct Placement {
+  Shape shape, stride;
+  int64_t start = 0;
+};
+
+Placement Place(const Array& array, const std::string& strides, const std::string& axes,
+                const Sizes& sizes) {
+  Placement at{array.shape, StridesOf(array.shape)};
+  if (strides == "transposed") {
+    const Shape reversed = StridesOf(Shape(array.shape.rbegin(), array.shape.rend()));
+    at.stride.assign(reversed.rbegin(), reversed.rend());
+  } else if (strides == "negative") {
+    for (int64_t& stride : at.stride) stride = -stride;
+    at.start = CountOf(array.shape) - 1;
+  } else if (strides == "gaps") {
+    for (int64_t& stride : at.stride) stride *= 2;
+  } else if (strides == "zero") {  // the full size instead of one element
+    for (size_t axis = 0; axis < at.shape.size(); ++axis) {
+      if (at.shape[axis] == 1) at.stride[axis] = 0;
+      at.shape[axis] = sizes.Pairs().at(std::string("bhqk").find(axes[axis]));
+    }
+  } else if (!strides.empty()) {
+    throw std::runtime_error("unknown strides " + strides);
+  }
+  return at;
+}
+
+/// Makes the arrays of a mask and keeps them alive.
+class Builder {
+ public:
+  Builder(const Sizes& sizes, LibraryMask* result) : sizes_(sizes), result_(result) {}
+
+  Mask Build(const CaseMask& term) {
+    const std::string& name = term.name;
+    const Array &first = term.first, &second = term.second;
+    if (name.empty()) return {};
+    if (name == "and") return BuildAnd(term);
+    if (name == "dense") return BuildDense(term);
+    if (name == "causal") return mask::Causal(DiagonalOf(term));
+    if (name == "window") return mask::Window(term.left, term.right, DiagonalOf(term));
+    if (name == "documents") return mask::Documents(Ids(first), Ids(second));
+    if (name == "boundaries") return mask::DocumentsFromBoundaries(Ints(first), Ints(second));
+    if (name == "key_lengths") return mask::KeyLengths(Ints(first));
+    if (name == "query_lengths") return mask::QueryLengths(Ints(first));
+    if (name == "key_range") return mask::KeyRange(Ints(first), Ints(second));
+    if (name == "query_range") return mask::QueryRange(Ints(first), Ints(second));
+    if (name == "key_valid") return mask::KeyValid(Bools(first));
+    if (name == "query_valid") return mask::QueryValid(Bools(first));
+    if (name == "padding") return mask::Padding(Bools(first));
+    throw std::runtime_error("unknown mask " + name);
+  }
+
+ private:
+  Mask BuildAnd(const CaseMask& term) {
+    Mask all;
+    for (const CaseMask& part : term.parts) all &= Build(part);
+    return all;
+  }
+
+  Mask BuildDense(const CaseMask& term) {
+    const std::string axes = term.axes.empty() ? "bhqk" : term.axes;
+    const Placement at = Place(term.first, term.strides, axes, sizes_);
+    const DType dtype = DTypeOfName(term.dtype);
+    const size_t room = term.first.values.size() * 2;
+    const ConstTensor values = dtype == DType::kBool  ? Own<uint8_t>(term.first, at, dtype, room)
+                               : dtype == DType::kI32 ? Own<int32_t>(term.first, at, dtype, room)
+                                                      : Own<float>(term.first, at, dtype, room);
+    return mask::Dense(values, term.axes);
+  }
+
+  mask::Diagonal DiagonalOf(const CaseMask& term) {
+    mask::Diagonal diagonal;
+    diagonal.align = term.align;
+    if (!term.offset) return diagonal;
+    if (term.offset->shape.empty()) {
+      diagonal.offset = static_cast<int64_t>(term.offset->values.at(0));
+    } else {
+      diagonal.offsets = Ints(*term.offset);
+    }
+    return diagonal;
+  }
+
+  ConstTensor Ints(const Array& array) { return OwnAll<int64_t>(array, DType::kI64); }
+  ConstTensor Ids(const Array& array) { return OwnAll<int32_t>(array, DType::kI32); }
+  ConstTensor Bools(const Array& array) { return OwnAll<uint8_t>(array, DType::kBool); }
+
+  template <typename T>
+  ConstTensor OwnAll(const Array& array, DType dtype) {
+    return Own<T>(array, {array.shape, StridesOf(array.shape)}, dtype, array.values.size());
+  }
+
+  template <typename T>
+  ConstTensor Own(const Array& array, const Placement& place, DType dtype, size_t room) {
+    auto memory = std::make_shared<std::vector<T>>(room + 1);  // never a null pointer
+    ForEachElement(array.shape, place.stride, [&](int64_t n, int64_t at) {
+      memory->at(static_cast<size_t>(place.start + at)) =
+          static_cast<T>(array.values[static_cast<size_t>(n)]);
+    });
+    result_->arrays.push_back(memory);
+    ConstTensor view;
+    view.data = memory->data() + place.start;
+    view.dtype = dtype;
+    view.rank = static_cast<int>(place.shape.size());
+    for (size_t axis = 0; axis < place.shape.size(); ++axis) {
+      view.shape[axis] = place.shape[axis];
+      view.stride[axis] = place.stride[axis];
+    }
+    return view;
+  }
+
+  const Sizes sizes_;
+  LibraryMask* const result_;
+};
+
+}  // namespace
+
+LibraryMask LibraryMaskOf(const CaseMask& mask, const Sizes& sizes) {
+  LibraryMask result;
+  result.mask = Builder(sizes, &result).Build(mask);
+  return result;
+}
+
+}  // namespace skipattn::cases

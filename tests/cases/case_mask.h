@@ -1,0 +1,55 @@
+// A case's mask, twice: as a predicate of its own, and as a Mask of the library.
+#ifndef SKIPATTN_TESTS_CASES_CASE_MASK_H_
+#define SKIPATTN_TESTS_CASES_CASE_MASK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skipattn/attention.h"
+#include "tests/cases/case_data.h"
+
+namespace skipattn::cases {
+
+struct Sizes {
+  int64_t batch = 0, heads = 0, q_len = 0, k_len = 0;
+  Shape Pairs() const { return {batch, heads, q_len, k_len}; }
+};
+
+/// A term, or the "and" of some, with its arrays.
+struct CaseMask {
+  std::string name;             ///< as in the file; empty = no mask
+  std::vector<CaseMask> parts;  ///< of "and"
+  Array first, second;          ///< in the order of the library's arguments
+  int64_t left = -1, right = 0;
+  std::optional<mask::Align> align;
+  std::optional<Array> offset;  ///< a number, or [B]
+  std::string axes, dtype = "bool", strides;
+};
+
+/// `tree` may be null: no mask.
+CaseMask ReadMask(const Json& tree, const Sizes& sizes);
+
+/// The mask that holds every pair, an array of `sizes.Pairs()`.
+CaseMask DenseMask(Array pairs);
+
+/// The definition of the terms, written down a second time and without any hurry.
+using Predicate = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
+Predicate PredicateOf(const CaseMask& mask, const Sizes& sizes);
+
+/// 1 where the mask allows, as an array of `sizes.Pairs()`.
+Array AllowedPairs(const CaseMask& mask, const Sizes& sizes);
+
+/// A Mask and the arrays that it borrows.
+struct LibraryMask {
+  Mask mask;
+  std::vector<std::shared_ptr<const void>> arrays;
+};
+LibraryMask LibraryMaskOf(const CaseMask& mask, const Sizes& sizes);
+
+}  // namespace skipattn::cases
+
+#endif  // SKIPATTN_TESTS_CASES_CASE_MASK_H_
