@@ -23,8 +23,7 @@ namespace skipattn::test {
 struct Array4 {
   Array4() = default;
   explicit Array4(std::array<int64_t, 4> sizes, float value = 0.0f)
-      : shape(sizes),
-        data(static_cast<size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]), value) {}
+      : shape(sizes), data(static_cast<size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]), value) {}
 
   /// Mean 0, variance 1, bell-shaped. Sums of four uniform numbers, as std::normal_distribution
   /// differs between libraries.

@@ -81,8 +81,8 @@ class Operands {
       });
     }
     for (Operand n : {kQ, kK, kV}) {
-      views_[n] = ViewOf<ConstTensor>(MemoryOf(n, x.layout).data(), x.dtype[n], x.qkv[n].shape,
-                                      at[n]);
+      views_[n] =
+          ViewOf<ConstTensor>(MemoryOf(n, x.layout).data(), x.dtype[n], x.qkv[n].shape, at[n]);
     }
   }
 
@@ -138,8 +138,8 @@ Array ReadOperand(const Json& one, Operand n, const Shape& shape) {
   Shape drawn = shape;
   if (one.value("layout", "") == "expanded_kv" && n != kQ) drawn[1] = 1;
   const char name[] = {"qkv"[n], '\0'};
-  Array array = one.contains(name) ? ReadArray(one[name], drawn)
-                                   : ReadArray(Json{{"fill", "zeros"}}, drawn);
+  Array array =
+      one.contains(name) ? ReadArray(one[name], drawn) : ReadArray(Json{{"fill", "zeros"}}, drawn);
   array = BroadcastTo(array, shape);
   for (double& value : array.values) value = static_cast<float>(value);
   return array;

@@ -162,10 +162,9 @@ Predicate PredicateOf(const CaseMask& mask, const Sizes& sizes) {
   if (name == "key_range" || name == "query_range") return Range(key, mask.first, mask.second);
   if (name == "key_valid" || name == "query_valid") return Valid(key, mask.first);
   if (name == "padding") {
-    return [q = Valid(false, mask.first), k = Valid(true, mask.first)](
-               int64_t b, int64_t h, int64_t i, int64_t j) {
-      return q(b, h, i, j) && k(b, h, i, j);
-    };
+    return
+        [q = Valid(false, mask.first), k = Valid(true, mask.first)](
+            int64_t b, int64_t h, int64_t i, int64_t j) { return q(b, h, i, j) && k(b, h, i, j); };
   }
   throw std::runtime_error("unknown mask " + name);
 }

@@ -12,20 +12,25 @@ struct Feature {
 };
 
 constexpr Feature kMissingTerms[] = {
-    {"or", "masks are not joined by or"},    {"not", "masks are not negated"},
+    {"or", "masks are not joined by or"},       {"not", "masks are not negated"},
     {"prefix_causal", "no prefix_causal term"}, {"blocks", "no blocks term"},
     {"function", "no function term"},
 };
 
-constexpr Feature kMissingForms[] = {  // of mask_as
-    {"bias", "no bias"},         {"soft_bias", "no bias"},        {"blocks", "no blocks term"},
-    {"function", "no function term"}, {"not_not", "masks are not negated"},
+constexpr Feature kMissingForms[] = {
+    // of mask_as
+    {"bias", "no bias"},
+    {"soft_bias", "no bias"},
+    {"blocks", "no blocks term"},
+    {"function", "no function term"},
+    {"not_not", "masks are not negated"},
 };
 
 constexpr Feature kMissingFields[] = {
     {"bias", "no bias"}, {"softcap", "no softcap"}, {"sinks", "no sinks"}};
 
-constexpr Feature kMissingPolicies[] = {  // of empty_rows
+constexpr Feature kMissingPolicies[] = {
+    // of empty_rows
     {"uniform", "no empty_rows = uniform"},
     {"nan", "no empty_rows = nan"},
     {"mean", "empty_rows is an enum: a wrong name does not compile"},

@@ -48,8 +48,7 @@ std::vector<double> MeanOfKeys(const Array& v, int64_t b, int64_t kv_head,
 
 void PutRow(const Json& stated, const Inputs& x, const Shape& at, Float64* want) {
   const Shape out_shape = x.OutShape();
-  const auto row =
-      static_cast<size_t>((at[0] * out_shape[1] + at[1]) * out_shape[2] + at[2]);
+  const auto row = static_cast<size_t>((at[0] * out_shape[1] + at[1]) * out_shape[2] + at[2]);
   const auto v_dim = static_cast<size_t>(out_shape[3]);
   std::vector<double> out;
   if (stated.contains("out")) {

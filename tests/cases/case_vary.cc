@@ -71,8 +71,8 @@ void SetMaskedTo(double value, const Array& allowed, Variation* y) {
       for (int64_t j = 0; j < k_len; ++j) {
         bool attended = false;
         ForEachReader(y->inputs, b, head, [&](size_t row) {
-          attended = attended || allowed.values[row * static_cast<size_t>(k_len) +
-                                                static_cast<size_t>(j)] != 0;
+          attended = attended ||
+                     allowed.values[row * static_cast<size_t>(k_len) + static_cast<size_t>(j)] != 0;
         });
         if (!attended) SetKey(b, head, j, value, &y->inputs);
       }
@@ -95,7 +95,8 @@ void SetKeysTo(const Json& arg, const Array& allowed, Variation* y) {
 }  // namespace
 
 Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
-  Variation y{x};
+  Variation y;
+  y.inputs = x;
   y.compared.assign(static_cast<size_t>(CountOf(x.RowsShape())), true);
   for (const auto& [name, arg] : change.items()) {
     if (name == "threads") {

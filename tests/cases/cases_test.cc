@@ -75,7 +75,9 @@ TEST_P(Cases, Hold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(AllNumbers()),
-                         [](const testing::TestParamInfo<CaseNumber>& c) { return NameOf(c.param); });
+                         [](const testing::TestParamInfo<CaseNumber>& c) {
+                           return NameOf(c.param);
+                         });
 
 // Nothing is dropped in silence: whoever gives the library a feature takes it out of
 // case_missing.cc, and these numbers rise.

@@ -68,7 +68,8 @@ TEST(PredicateTest, NoMaskAllowsEverything) {
 TEST(PredicateTest, Ranges) {
   const std::vector<int32_t> begin = {1, 3}, end = {4, 2};
   const std::vector<int64_t> lengths = {0, 3};
-  ExpectMeans(mask::KeyLengths(lengths), [&](auto b, auto, auto, auto j) { return j < lengths[b]; });
+  ExpectMeans(mask::KeyLengths(lengths),
+              [&](auto b, auto, auto, auto j) { return j < lengths[b]; });
   ExpectMeans(mask::QueryLengths(lengths),
               [&](auto b, auto, auto i, auto) { return i < lengths[b]; });
   ExpectMeans(mask::KeyRange(begin, end),
@@ -120,8 +121,10 @@ TEST(PredicateTest, OffsetsAndSidesOfAnySize) {
   ExpectBand(mask::Causal(INT64_MAX), all);
   ExpectBand(mask::Causal(INT64_MIN), none);
   ExpectBand(mask::Window(INT64_MAX, INT64_MAX, 0), all);
-  ExpectBand(mask::Window(INT64_MAX, 0, INT64_MAX), [](auto, auto, auto i, auto j) { return j >= i; });
-  ExpectBand(mask::Window(5, INT64_MAX, INT64_MIN), [](auto, auto, auto i, auto j) { return j < i; });
+  ExpectBand(mask::Window(INT64_MAX, 0, INT64_MAX),
+             [](auto, auto, auto i, auto j) { return j >= i; });
+  ExpectBand(mask::Window(5, INT64_MAX, INT64_MIN),
+             [](auto, auto, auto i, auto j) { return j < i; });
 }
 
 TEST(PredicateTest, DocumentIds) {
@@ -140,7 +143,9 @@ TEST(PredicateTest, DocumentBoundaries) {
   const Problem problem = test::MakeProblem(kQ, kK, 1);
   const std::vector<int64_t> q = {0, 2, 2, 4}, k = {0, 1, 4, 6};  // the second has no query
   const std::vector<int> q_document = {0, 0, 2, 2}, k_document = {0, 1, 1, 1, 2, 2};
-  const Definition same = [&](auto, auto, auto i, auto j) { return q_document[i] == k_document[j]; };
+  const Definition same = [&](auto, auto, auto i, auto j) {
+    return q_document[i] == k_document[j];
+  };
   ExpectMeans(problem, mask::DocumentsFromBoundaries(q, k), same, same);
 }
 

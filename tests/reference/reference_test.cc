@@ -3,12 +3,27 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string>
+#include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "tests/test_util.h"
+
+// Sanitizers end the process where there is too little memory; this throws in every build.
+// Not inlined, as gcc takes a free() that it sees for a mistake.
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  if (size < (std::size_t{1} << 40)) {
+    if (void* memory = std::malloc(size)) return memory;
+  }
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace skipattn {
 namespace {
@@ -192,7 +207,8 @@ TEST(OriginTest, MayBeGivenPerBatchEntry) {
   for (int64_t b = 0; b < 2; ++b) {
     options.key_origin = {b == 0 ? 5 : 77};
     const Reference one = Make(problem, {}, options);
-    EXPECT_TRUE(SameBits(test::ExactRow(both, inputs, b, 0, 0), test::ExactRow(one, inputs, b, 0, 0)));
+    EXPECT_TRUE(
+        SameBits(test::ExactRow(both, inputs, b, 0, 0), test::ExactRow(one, inputs, b, 0, 0)));
   }
 }
 
@@ -216,7 +232,8 @@ TEST(OriginTest, ATokenDecodedAloneHasTheBitsOfThePrefill) {
   token.v = prefill.v;
   const Reference one = Make(token.problem, mask::Window(150, 0, mask::Align::kBottomRight));
   for (int64_t d = 0; d < 4; ++d) token.q.At(0, 0, 0, d) = prefill.q.At(0, 0, 199, d);
-  EXPECT_TRUE(SameBits(test::ExactRow(all, prefill, 0, 0, 199), test::ExactRow(one, token, 0, 0, 0)));
+  EXPECT_TRUE(
+      SameBits(test::ExactRow(all, prefill, 0, 0, 199), test::ExactRow(one, token, 0, 0, 0)));
 }
 
 }  // namespace

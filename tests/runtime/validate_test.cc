@@ -15,13 +15,16 @@ namespace {
 int64_t allocations = 0;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Counting; not inlined, as gcc takes a free() that it sees for a mistake.
+__attribute__((noinline)) void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace skipattn {
 inline namespace v0 {
@@ -115,21 +118,25 @@ TEST(CheckOptionsTest, ScaleIsFiniteInF32) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(Complains(WithOptions([](AttentionOptions& o) { o.scale = std::nan(""); }),
                         {"scale is nan", "finite"}));
-  EXPECT_TRUE(Complains(WithOptions([&](AttentionOptions& o) { o.scale = -inf; }), {"scale", "-inf"}));
-  EXPECT_TRUE(Complains(WithOptions([](AttentionOptions& o) { o.scale = 1e39; }), {"scale is 1e+39"}));
+  EXPECT_TRUE(
+      Complains(WithOptions([&](AttentionOptions& o) { o.scale = -inf; }), {"scale", "-inf"}));
+  EXPECT_TRUE(
+      Complains(WithOptions([](AttentionOptions& o) { o.scale = 1e39; }), {"scale is 1e+39"}));
 }
 
 TEST(CheckOptionsTest, EveryOptionIsNamed) {
-  EXPECT_TRUE(Complains(WithOptions([](AttentionOptions& o) { o.key_origin = {1, 2, 3}; }),
+  EXPECT_TRUE(Complains(WithOptions([](AttentionOptions& o) {
+                          o.key_origin = {1, 2, 3};
+                        }),
                         {"key_origin is of 3 values", "(2)"}));
   EXPECT_TRUE(
       Complains(WithOptions([](AttentionOptions& o) { o.threads = -1; }), {"threads is -1"}));
-  EXPECT_TRUE(Complains(
-      WithOptions([](AttentionOptions& o) { o.empty_rows = static_cast<EmptyRows>(9); }),
-      {"empty_rows is 9", "keep"}));
-  EXPECT_TRUE(Complains(
-      WithOptions([](AttentionOptions& o) { o.precision = static_cast<Precision>(1); }),
-      {"precision is 1", "exact"}));
+  EXPECT_TRUE(
+      Complains(WithOptions([](AttentionOptions& o) { o.empty_rows = static_cast<EmptyRows>(9); }),
+                {"empty_rows is 9", "keep"}));
+  EXPECT_TRUE(
+      Complains(WithOptions([](AttentionOptions& o) { o.precision = static_cast<Precision>(1); }),
+                {"precision is 1", "exact"}));
   EXPECT_TRUE(
       Complains(WithOptions([](AttentionOptions& o) { o.backend = static_cast<Backend>(2); }),
                 {"backend is 2", "reference"}));
@@ -173,7 +180,8 @@ TEST_F(CheckRunTest, AllocatesNothingWhileAllIsWell) {
 
 TEST_F(CheckRunTest, MissingViews) {
   args_.q = {};
-  EXPECT_TRUE(Complains(Check(), {"q is not given", "f32 [batch, heads, q_len, dim] = [2, 4, 5, 8]"}));
+  EXPECT_TRUE(
+      Complains(Check(), {"q is not given", "f32 [batch, heads, q_len, dim] = [2, 4, 5, 8]"}));
   args_ = inputs_.Args();
   EXPECT_TRUE(Complains(Check(), {"out is not given", "[2, 4, 5, 6]"}));
   args_.out = out_.View();

@@ -1,0 +1,107 @@
+// Golden hashes: the bits that every machine, compiler, target and configuration with a native fma
+// must give for these problems. They change only with ArithmeticVersion().
+#include <gtest/gtest.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <functional>
+#include <set>
+
+#include "skipattn/attention.h"
+#include "tests/attention_case.h"
+
+namespace skipattn::test {
+namespace {
+
+struct Golden {
+  const char* name;
+  int64_t batch, heads, kv_heads, q_len, k_len, dim, v_dim;
+  std::function<Mask()> mask;
+  uint64_t hash;
+};
+
+const std::vector<int64_t> kLengths = {200, 1, 77}, kBegin = {3, 130, 0}, kEnd = {190, 131, 200};
+const std::vector<int32_t> kBounds = {0, 50, 50, 181, 300};
+
+/// [200, 200] bools by a rule that has both long runs and scattered holes.
+ConstTensor IrregularPairs() {
+  static const std::vector<uint8_t> pairs = [] {
+    std::vector<uint8_t> values(200 * 200);
+    for (size_t n = 0; n < values.size(); ++n) {
+      const size_t i = n / 200, j = n % 200;
+      values[n] = (i / 20 + j / 30) % 3 != 0 || (i * 7 + j * 11) % 13 == 0;
+    }
+    return values;
+  }();
+  return ConstTensor(pairs.data(), DType::kBool, {200, 200});
+}
+
+const Golden kGolden[] = {
+    {"dense", 1, 2, 2, 100, 100, 64, 64, [] { return Mask(); }, 0x7771d21d1b10043c},
+    {"long", 1, 1, 1, 40, 1000, 32, 32, [] { return Mask(); }, 0xcb0786a26989efc9},
+    {"padding", 3, 2, 2, 200, 200, 16, 24,
+     [] { return mask::KeyLengths(kLengths) & mask::QueryLengths(kLengths); }, 0xe4bc59494526e0e8},
+    {"left padding, causal", 3, 2, 1, 200, 200, 20, 20,
+     [] { return mask::KeyRange(kBegin, kEnd) & mask::Causal(); }, 0x6673a0521a40813f},
+    {"grouped, bottom right", 1, 6, 2, 33, 290, 40, 8,
+     [] { return mask::Causal(mask::Align::kBottomRight); }, 0x7209448a13c6e4c2},
+    {"window", 1, 1, 1, 400, 400, 8, 72, [] { return mask::Window(33, 5); }, 0xd05b1a6473a7f474},
+    {"documents, causal", 1, 2, 2, 300, 300, 24, 24,
+     [] { return mask::DocumentsFromBoundaries(kBounds, kBounds) & mask::Causal(); }, 0x94673145c70d11ab},
+    {"irregular pairs", 1, 2, 2, 200, 200, 12, 33,
+     [] { return mask::Dense(IrregularPairs(), "qk"); }, 0x15053f346a154db9},
+    {"one key", 2, 1, 1, 5, 1, 3, 3, [] { return Mask(); }, 0x8c2018fe3537fef2},
+};
+
+uint64_t Hash(const Outputs& outputs) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a of the bits, in order
+  for (const FloatTensor* tensor : {&outputs.out, &outputs.lse}) {
+    for (const float& value : tensor->storage) {
+      uint32_t bits;
+      std::memcpy(&bits, &value, sizeof(bits));
+      for (int byte = 0; byte < 4; ++byte) {
+        hash = (hash ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3u;
+      }
+    }
+  }
+  return hash;
+}
+
+TEST(GoldenTest, ArithmeticVersionOne) { EXPECT_EQ(ArithmeticVersion(), 1); }
+
+class GoldenTest : public ::testing::TestWithParam<Golden> {};
+
+TEST_P(GoldenTest, Hash) {
+  const Golden& golden = GetParam();
+  const Problem problem = {golden.batch, golden.heads, golden.kv_heads, golden.q_len,
+                           golden.k_len, golden.dim,   golden.v_dim};
+  Rng rng(2024);
+  AttentionCase data(rng, problem);
+  data.out_heads_inside = false;
+  data.out_gap = 0;
+  std::set<std::string> ran;
+  const auto expect = [&](const AttentionOptions& options, const std::string& what) {
+    const uint64_t hash = Hash(data.Run(*MakePlan(problem, golden.mask(), options)));
+    char text[32];
+    std::snprintf(text, sizeof(text), "0x%016" PRIx64, hash);
+    EXPECT_EQ(hash, golden.hash) << golden.name << " gives " << text << " with " << what;
+    ran.insert(what);
+  };
+  AttentionOptions options;
+  options.backend = Backend::kReference;
+  expect(options, "the reference");
+  options.backend = Backend::kAuto;
+  for (const TargetConfig& one : AllConfigs()) {
+    if (!one.exact) continue;
+    options.target = one.target;
+    options.config = one.config;
+    expect(options, one.target + " " + one.config);
+  }
+  EXPECT_GE(ran.size(), 2u) << "no exact target ran";
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, GoldenTest, ::testing::ValuesIn(kGolden),
+                         [](const auto& row) { return "Row" + std::to_string(row.index); });
+
+}  // namespace
+}  // namespace skipattn::test

@@ -1,0 +1,41 @@
+// Plan::Describe says what people need to know.
+#include <gtest/gtest.h>
+
+#include "skipattn/attention.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace {
+
+Problem Sized(int64_t length) {
+  Problem p;
+  p.batch = 1;
+  p.heads = p.kv_heads = 1;
+  p.q_len = p.k_len = length;
+  p.dim = p.v_dim = 16;
+  return p;
+}
+
+bool Says(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(DescribeTest, NamesSharesKernelAndPicture) {
+  const std::string text = MakePlan(Sized(256), mask::Causal())->Describe();
+  EXPECT_TRUE(Says(text, "32896 of 65536 pairs (50.2 %)")) << text;
+  EXPECT_TRUE(Says(text, BestTarget())) << text;
+  EXPECT_TRUE(Says(text, TileConfigs()->front())) << text;
+  EXPECT_TRUE(Says(text, "skipped")) << text;
+  EXPECT_FALSE(Says(text, "warning")) << text;
+}
+
+TEST(DescribeTest, WarnsOfAMaskThatLooksInverted) {
+  const std::vector<int64_t> length = {20};
+  const std::string text = MakePlan(Sized(64), mask::QueryLengths(length))->Describe();
+  EXPECT_TRUE(Says(text, "44 of 64 have no key")) << text;
+  EXPECT_TRUE(Says(text, "inverted")) << text;
+}
+
+}  // namespace
+}  // namespace v0
+}  // namespace skipattn

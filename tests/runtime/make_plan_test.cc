@@ -1,0 +1,155 @@
+// Entry points: what is given is checked, owned as promised, and reported.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "skipattn/attention.h"
+#include "tests/attention_case.h"
+
+namespace skipattn::test {
+namespace {
+
+Problem Small() {
+  Problem p;
+  p.batch = 2;
+  p.heads = 4;
+  p.kv_heads = 2;
+  p.q_len = p.k_len = 10;
+  p.dim = p.v_dim = 8;
+  return p;
+}
+
+/// Expects an error whose message holds all the words.
+void ExpectError(const Status& status, const std::vector<std::string>& words) {
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  for (const std::string& word : words) {
+    EXPECT_NE(status.message().find(word), std::string::npos)
+        << "\"" << status.message() << "\" lacks \"" << word << "\"";
+  }
+}
+
+TEST(MakePlanTest, UnknownTargetsAndConfigsListTheKnown) {
+  AttentionOptions options;
+  options.target = "MMX";
+  ExpectError(MakePlan(Small(), Mask(), options).status(), {"target is \"MMX\"", BestTarget()});
+  options.target = BestTarget();
+  options.config = "9x9-9x9";
+  ExpectError(MakePlan(Small(), Mask(), options).status(),
+              {"config is \"9x9-9x9\"", TileConfigs()->front()});
+}
+
+TEST(MakePlanTest, BadProblemsAndOptions) {
+  Problem p = Small();
+  p.kv_heads = 3;
+  ExpectError(MakePlan(p, Mask()).status(), {"kv_heads", "3", "4"});
+  p = Small();
+  p.q_len = -1;
+  ExpectError(MakePlan(p, Mask()).status(), {"q_len", "-1"});
+  p = Small();
+  p.k_len = std::numeric_limits<int64_t>::max() / 2;
+  EXPECT_FALSE(MakePlan(p, Mask()).ok());
+  AttentionOptions options;
+  options.scale = NAN;
+  ExpectError(MakePlan(Small(), Mask(), options).status(), {"scale"});
+  options = {};
+  options.key_origin = {1, 2, 3};
+  ExpectError(MakePlan(Small(), Mask(), options).status(), {"key_origin", "3", "2"});
+  options = {};
+  options.threads = -2;
+  ExpectError(MakePlan(Small(), Mask(), options).status(), {"threads", "-2"});
+}
+
+TEST(MakePlanTest, CausalNeedsAnAlignmentWhereLengthsDiffer) {
+  Problem p = Small();
+  p.k_len = 12;
+  ExpectError(MakePlan(p, mask::Causal()).status(), {"causal", "10", "12", "top_left", "bottom_right"});
+  EXPECT_TRUE(MakePlan(p, mask::Causal(mask::Align::kBottomRight)).ok());
+  EXPECT_TRUE(MakePlan(p, mask::Causal(-3)).ok());
+  mask::Diagonal both = mask::Align::kTopLeft;
+  both.offset = 1;
+  ExpectError(MakePlan(p, mask::Causal(both)).status(), {"causal", "both"});
+}
+
+TEST(MakePlanTest, APlanOwnsAllItNeeds) {
+  Rng rng(1);
+  AttentionCase data(rng, Small());
+  auto lengths = std::make_unique<std::vector<int64_t>>(std::vector<int64_t>{3, 10});
+  auto values = std::make_unique<std::vector<uint8_t>>(100);
+  for (size_t n = 0; n < 100; ++n) (*values)[n] = n * 7 % 3 != 0;
+  for (Backend backend : {Backend::kAuto, Backend::kReference}) {
+    std::vector<int64_t> borrowed = *lengths;
+    std::vector<uint8_t> bools = *values;
+    const Mask mask = mask::KeyLengths(borrowed) &
+                      mask::Dense(ConstTensor(bools.data(), DType::kBool, {10, 10}), "qk");
+    AttentionOptions options;
+    options.backend = backend;
+    const Plan plan = *MakePlan(data.problem, mask, options);
+    const Outputs before = data.Run(plan);
+    std::fill(borrowed.begin(), borrowed.end(), -99);
+    std::fill(bools.begin(), bools.end(), uint8_t{0});
+    EXPECT_TRUE(SameBits(data.Run(plan), before));
+  }
+}
+
+TEST(MakePlanTest, StridesAndPointersMayChangeFromRunToRun) {
+  Rng rng(2);
+  const Plan plan = *MakePlan(Small(), Mask());
+  for (int n = 0; n < 6; ++n) {
+    AttentionCase data(rng, Small());
+    EXPECT_TRUE(SameBits(data.Run(plan), data.Exact(*Reference::Make(Small(), Mask()))));
+  }
+}
+
+TEST(MakePlanTest, WrongRunsWriteNothing) {
+  Rng rng(3);
+  AttentionCase data(rng, Small());
+  const Plan plan = *MakePlan(Small(), Mask());
+  Outputs got = data.EmptyOutputs();
+  RunArgs args = data.Args(got);
+  args.k.shape[2] = 9;
+  ExpectError(plan.Run(args), {"k", "9", "10"});
+  args = data.Args(got);
+  args.v.stride[3] = 2;
+  ExpectError(plan.Run(args), {"v", "stride", "2", "1"});
+  args = data.Args(got);
+  args.q.data = nullptr;
+  ExpectError(plan.Run(args), {"q", "null"});
+  args = data.Args(got);
+  args.out = data.v.View();
+  EXPECT_FALSE(plan.Run(args).ok());
+  args = data.Args(got);
+  args.q.dtype = DType::kBF16;
+  ExpectError(plan.Run(args), {"q", "bf16", "f32"});
+  EXPECT_TRUE(SameBits(got, data.EmptyOutputs()));
+}
+
+TEST(MakePlanTest, OneShotIsPlanAndRun) {
+  Rng rng(4);
+  AttentionCase data(rng, Small());
+  Outputs got = data.EmptyOutputs();
+  const Status status = Attention(data.Args(got), mask::Causal());
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(SameBits(got, data.Exact(*Reference::Make(Small(), mask::Causal()))));
+  RunArgs args = data.Args(got);
+  const Result<Problem> problem = ProblemOf(args);
+  ASSERT_TRUE(problem.ok());
+  EXPECT_EQ(problem->heads, 4);
+  EXPECT_EQ(problem->kv_heads, 2);
+  args.k = ConstTensor();
+  ExpectError(Attention(args), {"k", "rank"});
+}
+
+TEST(MakePlanTest, WorkspaceGrowsWithThreads) {
+  AttentionOptions options;
+  options.threads = 3;
+  const Plan plan = *MakePlan(Small(), Mask(), options);
+  EXPECT_GT(plan.workspace_bytes(1), 0u);
+  EXPECT_EQ(plan.workspace_bytes(1) % 64, 0u);
+  EXPECT_EQ(plan.workspace_bytes(2), 2 * plan.workspace_bytes(1));
+  EXPECT_EQ(plan.workspace_bytes(), 3 * plan.workspace_bytes(1));
+}
+
+}  // namespace
+}  // namespace skipattn::test
