@@ -196,6 +196,7 @@ void AddRunningFlags(CLI::App* command, BenchFlags* flags) {
       ->type_name("S")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of the inputs")
+      ->check(AtLeast(0))
       ->type_name("N")
       ->capture_default_str();
 }

@@ -10,6 +10,8 @@
 namespace skipattn::cli {
 namespace {
 
+constexpr double kMaxThreads = 1024;  // OpenMP runtimes crash on absurd numbers
+
 // The flag that sets the argument a library message begins with; empty if the command has none.
 std::string FlagOf(const CLI::App& command, const std::string& message) {
   std::string name = message.substr(0, message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
@@ -66,7 +68,7 @@ Problem SizeFlags::ToProblem() const {
 void RunFlags::AddTo(CLI::App* command) {
   command->option_defaults()->group("Running");
   command->add_option("--threads", threads, "Threads; 0 = all that this process may use")
-      ->check(AtLeast(0))
+      ->check(Between(0, kMaxThreads, "a number from 0 to 1024"))
       ->type_name("N")
       ->capture_default_str();
   command

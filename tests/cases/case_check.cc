@@ -15,6 +15,7 @@
 #include "tests/cases/case_float64.h"
 #include "tests/cases/case_inputs.h"
 #include "tests/cases/case_missing.h"
+#include "tests/cases/case_run.h"
 #include "tests/cases/case_stated.h"
 #include "tests/cases/case_vary.h"
 

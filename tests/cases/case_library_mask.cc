@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/cases/case_mask.h"
+#include "tests/cases/case_memory.h"
 
 namespace skipattn::cases {
 namespace {
@@ -17,32 +18,26 @@ DType DTypeOfName(const std::string& name) {
   throw std::runtime_error("unknown type of a mask: " + name);
 }
 
-/// Where the elements of a dense mask are in memory.
-struct Placement {
-  Shape shape, stride;
-  int64_t start = 0;
-};
-
 Placement Place(const Array& array, const std::string& strides, const std::string& axes,
                 const Sizes& sizes) {
-  Placement at{array.shape, StridesOf(array.shape)};
+  Placement place{array.shape, StridesOf(array.shape)};
   if (strides == "transposed") {
     const Shape reversed = StridesOf(Shape(array.shape.rbegin(), array.shape.rend()));
-    at.stride.assign(reversed.rbegin(), reversed.rend());
+    place.stride.assign(reversed.rbegin(), reversed.rend());
   } else if (strides == "negative") {
-    for (int64_t& stride : at.stride) stride = -stride;
-    at.start = CountOf(array.shape) - 1;
+    for (int64_t& stride : place.stride) stride = -stride;
+    place.start = CountOf(array.shape) - 1;
   } else if (strides == "gaps") {
-    for (int64_t& stride : at.stride) stride *= 2;
+    for (int64_t& stride : place.stride) stride *= 2;
   } else if (strides == "zero") {  // the full size instead of one element
-    for (size_t axis = 0; axis < at.shape.size(); ++axis) {
-      if (at.shape[axis] == 1) at.stride[axis] = 0;
-      at.shape[axis] = sizes.Pairs().at(std::string("bhqk").find(axes[axis]));
+    for (size_t axis = 0; axis < place.shape.size(); ++axis) {
+      if (place.shape[axis] == 1) place.stride[axis] = 0;
+      place.shape[axis] = sizes.Pairs().at(std::string("bhqk").find(axes[axis]));
     }
   } else if (!strides.empty()) {
     throw std::runtime_error("unknown strides " + strides);
   }
-  return at;
+  return place;
 }
 
 /// Makes the arrays of a mask and keeps them alive.
@@ -79,12 +74,11 @@ class Builder {
 
   Mask BuildDense(const CaseMask& term) {
     const std::string axes = term.axes.empty() ? "bhqk" : term.axes;
-    const Placement at = Place(term.first, term.strides, axes, sizes_);
+    const Placement place = Place(term.first, term.strides, axes, sizes_);
     const DType dtype = DTypeOfName(term.dtype);
-    const size_t room = term.first.values.size() * 2;
-    const ConstTensor values = dtype == DType::kBool  ? Own<uint8_t>(term.first, at, dtype, room)
-                               : dtype == DType::kI32 ? Own<int32_t>(term.first, at, dtype, room)
-                                                      : Own<float>(term.first, at, dtype, room);
+    const ConstTensor values = dtype == DType::kBool  ? Own<uint8_t>(term.first, place, dtype)
+                               : dtype == DType::kI32 ? Own<int32_t>(term.first, place, dtype)
+                                                      : Own<float>(term.first, place, dtype);
     return mask::Dense(values, term.axes);
   }
 
@@ -106,26 +100,15 @@ class Builder {
 
   template <typename T>
   ConstTensor OwnAll(const Array& array, DType dtype) {
-    return Own<T>(array, {array.shape, StridesOf(array.shape)}, dtype, array.values.size());
+    return Own<T>(array, {array.shape, StridesOf(array.shape)}, dtype);
   }
 
   template <typename T>
-  ConstTensor Own(const Array& array, const Placement& place, DType dtype, size_t room) {
-    auto memory = std::make_shared<std::vector<T>>(room + 1);  // never a null pointer
-    ForEachElement(array.shape, place.stride, [&](int64_t n, int64_t at) {
-      memory->at(static_cast<size_t>(place.start + at)) =
-          static_cast<T>(array.values[static_cast<size_t>(n)]);
-    });
+  ConstTensor Own(const Array& array, const Placement& place, DType dtype) {
+    auto memory = std::make_shared<std::vector<T>>(RoomFor(place) + 1);  // never a null pointer
+    Write(array, {array.shape, place.stride, place.start}, memory.get());
     result_->arrays.push_back(memory);
-    ConstTensor view;
-    view.data = memory->data() + place.start;
-    view.dtype = dtype;
-    view.rank = static_cast<int>(place.shape.size());
-    for (size_t axis = 0; axis < place.shape.size(); ++axis) {
-      view.shape[axis] = place.shape[axis];
-      view.stride[axis] = place.stride[axis];
-    }
-    return view;
+    return ViewOf<ConstTensor>(memory.get(), dtype, place);
   }
 
   const Sizes sizes_;

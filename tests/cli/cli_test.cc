@@ -86,10 +86,10 @@ TEST(Usage, ErrorsAreOneLineThatNamesTheFlag) {
   ExpectUsageError("bench", "case");
   ExpectUsageError("bench diagonal", "diagonal");
   for (const std::string flag :
-       {"--seq 0", "--heads x", "--batch -1", "--ratios 0,2", "--threads -1", "--repeat 0",
-        "--empty-rows nan", "--layout thbd", "--target MMX", "--config 1x1x1", "--kv-heads 5",
-        "--text /no/such/file", "--lengths /no/such/file", "--window 8", "--kv-seq 8",
-        "--text LICENSE --ratios 0"}) {
+       {"--seq 0", "--heads x", "--batch -1", "--ratios 0,2", "--threads -1", "--threads 100000",
+        "--seed -1", "--repeat 0", "--empty-rows nan", "--layout thbd", "--target MMX",
+        "--config 1x1x1", "--kv-heads 5", "--text /no/such/file", "--lengths /no/such/file",
+        "--window 8", "--kv-seq 8", "--text LICENSE --ratios 0"}) {
     ExpectUsageError("bench padding " + flag, flag.substr(0, flag.find(' ')));
   }
   ExpectUsageError("bench causal --text LICENSE", "--text");

@@ -151,6 +151,14 @@ TEST(TilesTest, CausalTilesAreFullUpToTheDiagonal) {
   EXPECT_TRUE(plane.lane_bits.empty());
 }
 
+TEST(TilesTest, NoSegmentIsEmpty) {
+  // Every row's interval ends inside the run of keys, at a chunk's end.
+  const Plane plane = Build(SizesOf(1, 2, 1, 1, 512), mask::Causal(127), Params(8, 1, 2));
+  ASSERT_EQ(plane.segments.size(), 1u);
+  EXPECT_EQ(plane.segments[0].kind, SegmentKind::kFull);
+  EXPECT_EQ(plane.segments[0].end, 128);
+}
+
 TEST(TilesTest, PaddingLeavesFullTilesOfLiveRowsOnly) {
   const std::vector<int64_t> begin = {37}, end = {64};
   const Mask mask = mask::KeyRange(begin, end) & mask::QueryRange(begin, end);
