@@ -28,13 +28,12 @@ constexpr TileFunction TileOf() {
   }
 }
 
-#define SKIPATTN_CONFIG(keys, vectors, rows, columns)         \
-  TileConfig{#keys "x" #vectors "-" #rows "x" #columns,       \
-             {keys, vectors, rows, columns},                  \
-             {TileOf<keys, vectors, 1, rows, columns>(),      \
-              TileOf<keys, vectors, 2, rows, columns>(),      \
-              TileOf<keys, vectors, 3, rows, columns>(),      \
-              TileOf<keys, vectors, 4, rows, columns>()}},
+#define SKIPATTN_CONFIG(keys, vectors, rows, columns)                                        \
+  TileConfig{                                                                                \
+      #keys "x" #vectors "-" #rows "x" #columns,                                             \
+      {keys, vectors, rows, columns},                                                        \
+      {TileOf<keys, vectors, 1, rows, columns>(), TileOf<keys, vectors, 2, rows, columns>(), \
+       TileOf<keys, vectors, 3, rows, columns>(), TileOf<keys, vectors, 4, rows, columns>()}},
 
 KernelTable Table() {
   static const TileConfig kConfigs[] = {SKIPATTN_TILE_CONFIGS(SKIPATTN_CONFIG)};

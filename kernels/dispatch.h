@@ -10,8 +10,7 @@
 // The pointer to FUNC (HWY_EXPORTed in this file) of the target bit `target`, which must be one of
 // HWY_TARGETS.
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) == 0
-#define SKIPATTN_FUNCTION_OF(target, FUNC) \
-  (static_cast<void>(target), &HWY_STATIC_DISPATCH(FUNC))
+#define SKIPATTN_FUNCTION_OF(target, FUNC) (static_cast<void>(target), &HWY_STATIC_DISPATCH(FUNC))
 #else
 #define SKIPATTN_FUNCTION_OF(target, FUNC) \
   (HWY_DISPATCH_TABLE(FUNC)[::skipattn::internal::DispatchIndex(target)])

@@ -58,8 +58,8 @@ HWY_INLINE void FinishRows(D d, size_t rows, const RowState& state) {
   for (size_t row = 0; row < rows; row += hn::Lanes(d)) {
     const V sum = hn::Load(d, state.sum + row);
     const auto empty = hn::Eq(sum, hn::Zero(d));
-    const V lse = hn::Mul(hn::Add(hn::Load(d, state.max + row), Log2(d, sum)),
-                          hn::Set(d, 0x1.62e43p-1f));
+    const V lse =
+        hn::Mul(hn::Add(hn::Load(d, state.max + row), Log2(d, sum)), hn::Set(d, 0x1.62e43p-1f));
     // A NaN in l always reaches lse; M may have lost it.
     const V nan_or_lse = hn::IfThenElse(hn::IsNaN(sum), sum, lse);
     hn::Store(CanonicalNaN(d, hn::IfThenElse(empty, hn::Set(d, -INFINITY), nan_or_lse)), d,

@@ -25,50 +25,52 @@ namespace hn = hwy::HWY_NAMESPACE;
 // variables because SVE vectors can be neither array elements nor members; those beyond kKeys or
 // kVectors vanish.
 template <int kKeys, int kVectors, class D, class Rows>
-HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_RESTRICT qt,
-                           size_t dim, float* HWY_RESTRICT s) {
+HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_RESTRICT qt, size_t dim,
+                           float* HWY_RESTRICT s) {
   static_assert(kKeys <= 8 && kVectors <= 4, "no more names");
   using V = hn::Vec<D>;
   const size_t lanes = hn::Lanes(d);
 
-#define SKIPATTN_DECLARE(m)                                                    \
+#define SKIPATTN_DECLARE(m)                                                       \
   [[maybe_unused]] const float* HWY_RESTRICT k##m = k[key + (m < kKeys ? m : 0)]; \
   [[maybe_unused]] V c##m##0 = hn::Zero(d), c##m##1 = c##m##0, c##m##2 = c##m##0, c##m##3 = c##m##0;
-  SKIPATTN_DECLARE(0) SKIPATTN_DECLARE(1) SKIPATTN_DECLARE(2) SKIPATTN_DECLARE(3)
-  SKIPATTN_DECLARE(4) SKIPATTN_DECLARE(5) SKIPATTN_DECLARE(6) SKIPATTN_DECLARE(7)
+  SKIPATTN_DECLARE(0)
+  SKIPATTN_DECLARE(1) SKIPATTN_DECLARE(2) SKIPATTN_DECLARE(3) SKIPATTN_DECLARE(4)
+      SKIPATTN_DECLARE(5) SKIPATTN_DECLARE(6) SKIPATTN_DECLARE(7)
 #undef SKIPATTN_DECLARE
 
-#define SKIPATTN_STEP(m)                                                 \
-  if constexpr (m < kKeys) {                                             \
-    const V a = hn::Set(d, k##m[i]);                                     \
-    c##m##0 = hn::MulAdd(a, b0, c##m##0);                                \
-    if constexpr (kVectors > 1) c##m##1 = hn::MulAdd(a, b1, c##m##1);    \
-    if constexpr (kVectors > 2) c##m##2 = hn::MulAdd(a, b2, c##m##2);    \
-    if constexpr (kVectors > 3) c##m##3 = hn::MulAdd(a, b3, c##m##3);    \
+#define SKIPATTN_STEP(m)                                              \
+  if constexpr (m < kKeys) {                                          \
+    const V a = hn::Set(d, k##m[i]);                                  \
+    c##m##0 = hn::MulAdd(a, b0, c##m##0);                             \
+    if constexpr (kVectors > 1) c##m##1 = hn::MulAdd(a, b1, c##m##1); \
+    if constexpr (kVectors > 2) c##m##2 = hn::MulAdd(a, b2, c##m##2); \
+    if constexpr (kVectors > 3) c##m##3 = hn::MulAdd(a, b3, c##m##3); \
   }
-  HWY_UNROLL(4)
-  for (size_t i = 0; i < dim; ++i) {
+          HWY_UNROLL(4) for (size_t i = 0; i < dim; ++i) {
     const V b0 = hn::Load(d, qt);
     [[maybe_unused]] V b1 = b0, b2 = b0, b3 = b0;
     if constexpr (kVectors > 1) b1 = hn::Load(d, qt + lanes);
     if constexpr (kVectors > 2) b2 = hn::Load(d, qt + 2 * lanes);
     if constexpr (kVectors > 3) b3 = hn::Load(d, qt + 3 * lanes);
     qt += kVectors * lanes;
-    SKIPATTN_STEP(0) SKIPATTN_STEP(1) SKIPATTN_STEP(2) SKIPATTN_STEP(3)
-    SKIPATTN_STEP(4) SKIPATTN_STEP(5) SKIPATTN_STEP(6) SKIPATTN_STEP(7)
+    SKIPATTN_STEP(0)
+    SKIPATTN_STEP(1) SKIPATTN_STEP(2) SKIPATTN_STEP(3) SKIPATTN_STEP(4) SKIPATTN_STEP(5)
+        SKIPATTN_STEP(6) SKIPATTN_STEP(7)
   }
 #undef SKIPATTN_STEP
 
-#define SKIPATTN_STORE(m)                                                     \
-  if constexpr (m < kKeys) {                                                  \
-    float* HWY_RESTRICT to = s + m * kVectors * lanes;                        \
-    hn::Store(c##m##0, d, to);                                                \
-    if constexpr (kVectors > 1) hn::Store(c##m##1, d, to + lanes);            \
-    if constexpr (kVectors > 2) hn::Store(c##m##2, d, to + 2 * lanes);        \
-    if constexpr (kVectors > 3) hn::Store(c##m##3, d, to + 3 * lanes);        \
+#define SKIPATTN_STORE(m)                                              \
+  if constexpr (m < kKeys) {                                           \
+    float* HWY_RESTRICT to = s + m * kVectors * lanes;                 \
+    hn::Store(c##m##0, d, to);                                         \
+    if constexpr (kVectors > 1) hn::Store(c##m##1, d, to + lanes);     \
+    if constexpr (kVectors > 2) hn::Store(c##m##2, d, to + 2 * lanes); \
+    if constexpr (kVectors > 3) hn::Store(c##m##3, d, to + 3 * lanes); \
   }
-  SKIPATTN_STORE(0) SKIPATTN_STORE(1) SKIPATTN_STORE(2) SKIPATTN_STORE(3)
-  SKIPATTN_STORE(4) SKIPATTN_STORE(5) SKIPATTN_STORE(6) SKIPATTN_STORE(7)
+  SKIPATTN_STORE(0)
+  SKIPATTN_STORE(1) SKIPATTN_STORE(2) SKIPATTN_STORE(3) SKIPATTN_STORE(4) SKIPATTN_STORE(5)
+      SKIPATTN_STORE(6) SKIPATTN_STORE(7)
 #undef SKIPATTN_STORE
 }
 

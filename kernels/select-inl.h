@@ -113,7 +113,7 @@ HWY_NOINLINE void SelectedSum(D d, const TileArgs& tile, const Chunk& chunk,
       }
     }
     const SumArgs<PointerRows> one = {
-        {v_rows}, sum.v_dim,    keys,          weights,  1, sum.o + r * sum.o_stride,
+        {v_rows},     sum.v_dim,    keys,       weights, 1, sum.o + r * sum.o_stride,
         sum.o_stride, sum.keep + r, sum.add + r};
     WeightedSum<1, kSumVectors>(d, one, 1);
   }

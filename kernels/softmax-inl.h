@@ -50,8 +50,7 @@ HWY_INLINE V Weight(D d, V x, V m) {
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   // Adding to the exponent is exact, as the result is normal. Out-of-range e (NaN included, which
   // converts to a multiple of 2^9 and leaves p as it is) end in the selection or in a NaN.
-  const auto scaled =
-      hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::ConvertInRangeTo(di, e)));
+  const auto scaled = hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::ConvertInRangeTo(di, e)));
   return hn::IfThenZeroElse(hn::Lt(e, hn::Set(d, kLeastExponent)), hn::BitCast(d, scaled));
 }
 

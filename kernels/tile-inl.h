@@ -17,8 +17,8 @@
 #include "kernels/chunk.h"
 #include "kernels/result-inl.h"
 #include "kernels/rows.h"
-#include "kernels/scratch.h"
 #include "kernels/scores-inl.h"
+#include "kernels/scratch.h"
 #include "kernels/select-inl.h"
 #include "kernels/softmax-inl.h"
 #include "kernels/tile.h"
@@ -44,8 +44,9 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
   }
-  const SumArgs<Rows> sum = {v,         tile.v_dim,       chunk.keys,         scratch.s,        rows,
-                             scratch.o, scratch.o_stride, scratch.state.keep, scratch.state.add};
+  const SumArgs<Rows> sum = {
+      v,         tile.v_dim,       chunk.keys,         scratch.s,        rows,
+      scratch.o, scratch.o_stride, scratch.state.keep, scratch.state.add};
   if (select) {
     SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch.state);
   } else {

@@ -24,23 +24,23 @@ struct TileShape {
 };
 
 struct TileArgs {
-  size_t rows;               // live query rows, at most vectors * lanes
-  const float* const* q;     // [rows], each [dim]
-  float* const* out;         // [rows], each [v_dim]
-  float* const* lse;         // [rows], or null
-  const int64_t* lo;         // [rows]: bounds of the interval segments; may be null if there
-  const int64_t* hi;         // are none
+  size_t rows;            // live query rows, at most vectors * lanes
+  const float* const* q;  // [rows], each [dim]
+  float* const* out;      // [rows], each [v_dim]
+  float* const* lse;      // [rows], or null
+  const int64_t* lo;      // [rows]: bounds of the interval segments; may be null if there
+  const int64_t* hi;      // are none
   size_t dim, v_dim;
-  float q_scale;             // the contract's c: scale * log2(e)
-  const float* k;            // key 0; key j is k + j * k_stride
+  float q_scale;   // the contract's c: scale * log2(e)
+  const float* k;  // key 0; key j is k + j * k_stride
   const float* v;
   ptrdiff_t k_stride, v_stride;
   const Segment* segments;
   size_t segment_count;
   const uint64_t* lane_bits;
-  int64_t origin;            // where the chunk grid begins, 0 to 127
+  int64_t origin;  // where the chunk grid begins, 0 to 127
   EmptyRows empty_rows;
-  float* scratch;            // ScratchFloats() floats, 64-byte aligned
+  float* scratch;  // ScratchFloats() floats, 64-byte aligned
 };
 
 using TileFunction = void (*)(const TileArgs&);

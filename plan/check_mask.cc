@@ -65,7 +65,8 @@ Status Check(const Problem& p, const RangeTerm& term) {
 
 Status Check(const Problem& p, const ValidTerm& term) {
   if (term.on_queries && term.on_keys && p.q_len != p.k_len) {
-    return Bad(std::string(term.name) + ": Tq = " + to_string(p.q_len), "not equal to Tk = " + to_string(p.k_len),
+    return Bad(std::string(term.name) + ": Tq = " + to_string(p.q_len),
+               "not equal to Tk = " + to_string(p.k_len),
                "self-attention; use query_valid and key_valid for two lengths");
   }
   const int64_t length = term.on_keys ? p.k_len : p.q_len;
@@ -76,20 +77,26 @@ Status Check(const Problem& p, const ValidTerm& term) {
 Status Check(const Problem& p, const BandTerm& term) {
   const std::string name = term.name;
   const mask::Diagonal& d = term.diagonal;
-  if (term.left < -1) return Bad(name + ": left", to_string(term.left), "0 or more, or -1 for no limit");
-  if (term.right < -1) return Bad(name + ": right", to_string(term.right), "0 or more, or -1 for no limit");
+  if (term.left < -1)
+    return Bad(name + ": left", to_string(term.left), "0 or more, or -1 for no limit");
+  if (term.right < -1)
+    return Bad(name + ": right", to_string(term.right), "0 or more, or -1 for no limit");
   const int given = d.align.has_value() + d.offset.has_value() + d.offsets.given();
   if (given > 1) {
-    return Bad(name + ": diagonal", d.align.has_value() ? "given as both align and offset" : "given as both one offset and one per batch entry",
+    return Bad(name + ": diagonal",
+               d.align.has_value() ? "given as both align and offset"
+                                   : "given as both one offset and one per batch entry",
                "only one of them");
   }
   if (given == 0 && p.q_len != p.k_len) {
     return Status::InvalidArgument(
         name + ": Tq = " + to_string(p.q_len) + " and Tk = " + to_string(p.k_len) +
         " differ and neither align nor offset is given, expected align = top_left (offset 0) or "
-        "bottom_right (offset Tk - Tq = " + to_string(p.k_len - p.q_len) + "), or an offset");
+        "bottom_right (offset Tk - Tq = " +
+        to_string(p.k_len - p.q_len) + "), or an offset");
   }
-  if (d.align.has_value() && *d.align != mask::Align::kTopLeft && *d.align != mask::Align::kBottomRight) {
+  if (d.align.has_value() && *d.align != mask::Align::kTopLeft &&
+      *d.align != mask::Align::kBottomRight) {
     return Bad(name + ": align", to_string(static_cast<int>(*d.align)), "top_left or bottom_right");
   }
   if (d.offsets.given()) return CheckArray(name + ": offset", d.offsets, true, {p.batch}, "[B]");
@@ -122,15 +129,15 @@ Status Check(const Problem& p, const DocumentsTerm& term) {
     return CheckArray("documents: k_ids", term.k, true, {p.batch, p.k_len}, "[B, Tk]");
   }
   if (p.batch != 1) {
-    return Bad("documents: B", to_string(p.batch), "1 with boundaries; use ids for a batch");
+    return Bad("documents: B", to_string(p.batch), "1 with cu_seqlens; use ids for a batch");
   }
-  Status status = CheckBoundaries("documents: q_boundaries", term.q, p.q_len);
+  Status status = CheckBoundaries("documents: cu_seqlens_q", term.q, p.q_len);
   if (!status.ok()) return status;
-  status = CheckBoundaries("documents: k_boundaries", term.k, p.k_len);
+  status = CheckBoundaries("documents: cu_seqlens_k", term.k, p.k_len);
   if (!status.ok()) return status;
   if (term.q.shape[0] != term.k.shape[0]) {
-    return Bad("documents: k_boundaries", "of " + to_string(term.k.shape[0]) + " elements",
-               "as many as q_boundaries, " + to_string(term.q.shape[0]));
+    return Bad("documents: cu_seqlens_k", "of " + to_string(term.k.shape[0]) + " elements",
+               "as many as cu_seqlens_q, " + to_string(term.q.shape[0]));
   }
   return {};
 }
@@ -142,7 +149,8 @@ Status Check(const Problem& p, const DenseTerm& term) {
     return Bad("dense mask", DTypeName(a.dtype),
                "bool (true means attend): write mask != 0, or pass numbers to be added as a bias");
   }
-  if (a.rank > ConstTensor::kMaxRank) return Bad("dense mask: rank", to_string(a.rank), "at most 4");
+  if (a.rank > ConstTensor::kMaxRank)
+    return Bad("dense mask: rank", to_string(a.rank), "at most 4");
   if (term.axes.empty() && a.rank != 4) {
     return Bad("dense mask: axes", "not given for rank " + to_string(a.rank),
                "its axes out of \"bhqk\", for example \"bk\" for key padding or \"qk\"");
@@ -166,7 +174,8 @@ Status Check(const Problem& p, const DenseTerm& term) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t size = sizes[all.find(axes[i])];
     if (a.shape[i] != 1 && a.shape[i] != size) {
-      return Bad(std::string("dense mask: axis '") + axes[i] + "'", "of size " + to_string(a.shape[i]),
+      return Bad(std::string("dense mask: axis '") + axes[i] + "'",
+                 "of size " + to_string(a.shape[i]),
                  to_string(size) + " or 1 (shape " + ShapeText(a) + ")");
     }
     empty = empty || a.shape[i] == 0;

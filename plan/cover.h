@@ -1,24 +1,30 @@
-// Which tile heights cover a number of rows at the least cost.
+// Which tile heights cover the rows of a plane at the least cost.
 #ifndef SKIPATTN_PLAN_COVER_H_
 #define SKIPATTN_PLAN_COVER_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "plan/runs.h"
 #include "skipattn/version.h"
 
 namespace skipattn {
 inline namespace v0 {
 namespace internal {
 
-/// What a tile of n + 1 vectors costs per key: `cost[n]`, for n < heights. Only ratios count.
+/// What a tile of n + 1 vectors costs: `cost[n]` for each of its keys, and as much as `tile_keys`
+/// more keys for beginning and ending it. Only ratios count.
 struct HeightCosts {
-  int heights = 1;
+  int heights = 1;  // cost[n] means something for n < heights
   float cost[4] = {1, 2, 3, 4};
+  float tile_keys = 0;
 };
 
-/// Heights in vectors, tallest first, whose sum is at least `vectors`, of the least total cost.
-std::vector<int> CoverVectors(int64_t vectors, const HeightCosts& costs);
+/// Heights in vectors, one tile after the other, that cover all vectors of rows at the least total
+/// cost. `keys` bounds the keys of each vector's rows: a tile computes all keys from the lowest to
+/// the highest bound of its vectors, so slanted masks want low tiles and others tall ones. The last
+/// tile may be taller than what is left.
+std::vector<int> CoverVectors(const std::vector<Run>& keys, const HeightCosts& costs);
 
 }  // namespace internal
 }  // namespace v0

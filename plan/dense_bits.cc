@@ -44,8 +44,7 @@ std::shared_ptr<const BitMatrix> DenseBits::Scan(int64_t b, int64_t h) const {
 
 void DenseBits::ScanRow(const DenseView& view, int64_t b, int64_t h, int64_t i, uint8_t* bytes,
                         uint64_t* words) const {
-  const uint8_t* row =
-      view.data + b * view.stride[0] + h * view.stride[1] + i * view.stride[2];
+  const uint8_t* row = view.data + b * view.stride[0] + h * view.stride[1] + i * view.stride[2];
   if (view.stride[3] == 1) {
     scan_(row, keys_, words);
     return;

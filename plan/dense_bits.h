@@ -25,9 +25,7 @@ struct BitMatrix {
   /// by their number.
   std::vector<int64_t> row_of;
 
-  BitRow Row(int64_t number) const {
-    return {words.data() + number * WordsFor(keys), keys};
-  }
+  BitRow Row(int64_t number) const { return {words.data() + number * WordsFor(keys), keys}; }
 };
 
 /// The dense terms of a mask that have both a query and a key axis, joined by "and". A plane is

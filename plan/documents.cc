@@ -10,8 +10,8 @@ inline namespace v0 {
 namespace internal {
 namespace {
 
-/// Renumbers positions by (number so far, id in one more term). Queries and keys go through the same
-/// object, so that they get the same numbers.
+/// Renumbers positions by (number so far, id in one more term). Queries and keys go through the
+/// same object, so that they get the same numbers.
 class Splitter {
  public:
   explicit Splitter(const DocumentsTerm& term) : term_(term) {}
@@ -33,7 +33,8 @@ class Splitter {
 
  private:
   int32_t Number(int32_t before, int64_t id) {
-    if (before == last_before_ && id == last_id_) return last_;  // documents are mostly in one piece
+    if (before == last_before_ && id == last_id_)
+      return last_;  // documents are mostly in one piece
     last_before_ = before;
     last_id_ = id;
     if (numbers_.size() <= static_cast<size_t>(before)) {

@@ -55,9 +55,7 @@ Mask Padding(const ConstTensor& valid) {
   return Of(internal::ValidTerm{"padding", true, true, valid});
 }
 
-Mask Causal(const Diagonal& diagonal) {
-  return Of(internal::BandTerm{"causal", -1, 0, diagonal});
-}
+Mask Causal(const Diagonal& diagonal) { return Of(internal::BandTerm{"causal", -1, 0, diagonal}); }
 
 Mask Window(int64_t left, int64_t right, const Diagonal& diagonal) {
   return Of(internal::BandTerm{"window", left, right, diagonal});
@@ -67,8 +65,8 @@ Mask Documents(const ConstTensor& q_ids, const ConstTensor& k_ids) {
   return Of(internal::DocumentsTerm{false, q_ids, k_ids});
 }
 
-Mask DocumentsFromBoundaries(const ConstTensor& q_boundaries, const ConstTensor& k_boundaries) {
-  return Of(internal::DocumentsTerm{true, q_boundaries, k_boundaries});
+Mask DocumentsFromBoundaries(const ConstTensor& cu_seqlens_q, const ConstTensor& cu_seqlens_k) {
+  return Of(internal::DocumentsTerm{true, cu_seqlens_q, cu_seqlens_k});
 }
 
 Mask Dense(const ConstTensor& values, const std::string& axes) {

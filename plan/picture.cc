@@ -12,7 +12,8 @@ namespace internal {
 namespace {
 
 constexpr int64_t kWidth = 64, kHeight = 24;
-constexpr int64_t kSamples = 16;  // rows looked at per line, so that a picture costs next to nothing
+constexpr int64_t kSamples =
+    16;  // rows looked at per line, so that a picture costs next to nothing
 
 /// What the cells of the picture hold, added up over the rows looked at.
 struct Cells {
@@ -24,8 +25,7 @@ struct Cells {
 void AddRow(const Plane& plane, const Tile& tile, int64_t line, Cells& cells) {
   for (int64_t s = 0; s < tile.segment_count; ++s) {
     const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
-    std::vector<int64_t>& keys =
-        segment.kind == SegmentKind::kFull ? cells.full : cells.partial;
+    std::vector<int64_t>& keys = segment.kind == SegmentKind::kFull ? cells.full : cells.partial;
     const int64_t width = cells.keys_per_column;
     for (int64_t column = segment.begin / width; column * width < segment.end; ++column) {
       const int64_t begin = std::max(segment.begin, column * width);
@@ -59,9 +59,7 @@ std::string Picture(const PlanData& plan) {
   cells.partial.resize(cells.full.size());
 
   const int64_t step = std::max<int64_t>(cells.queries_per_line / kSamples, 1);
-  const auto sampled = [&](int64_t query) {
-    return query % cells.queries_per_line % step == 0;
-  };
+  const auto sampled = [&](int64_t query) { return query % cells.queries_per_line % step == 0; };
   for (const Run& run : plane.empty_rows) {
     for (int64_t i = run.begin; i < run.end; ++i) {
       if (sampled(i)) ++cells.rows_seen[static_cast<size_t>(i / cells.queries_per_line)];

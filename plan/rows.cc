@@ -180,7 +180,8 @@ bool RowCompiler::CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& 
 }
 
 int64_t RowCompiler::GridOrigin(int64_t found, int64_t b) const {
-  if (!key_origin_.empty()) found = key_origin_[key_origin_.size() > 1 ? static_cast<size_t>(b) : 0];
+  if (!key_origin_.empty())
+    found = key_origin_[key_origin_.size() > 1 ? static_cast<size_t>(b) : 0];
   return ((found % kChunk) + kChunk) % kChunk;
 }
 

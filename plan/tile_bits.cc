@@ -54,15 +54,14 @@ void AddBitRuns(uint64_t word, int64_t key, const uint64_t lanes_of_key[64], Pla
   for (const Run& run : RunsOf({&word, 64})) {
     plane.segments.push_back({key + run.begin, key + run.end, SegmentKind::kBits,
                               static_cast<int64_t>(plane.lane_bits.size())});
-    plane.lane_bits.insert(plane.lane_bits.end(), lanes_of_key + run.begin,
-                           lanes_of_key + run.end);
+    plane.lane_bits.insert(plane.lane_bits.end(), lanes_of_key + run.begin, lanes_of_key + run.end);
   }
 }
 
 }  // namespace
 
-void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last,
-                 const Tile& tile, const TileParams& params, int64_t keys, Plane& plane) {
+void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
+                 const TileParams& params, int64_t keys, Plane& plane) {
   const size_t first_segment = plane.segments.size();
   const bool skip = params.skipping == Skipping::kOn;
   int64_t lo = first->lo, hi = first->hi;

@@ -13,8 +13,8 @@ namespace internal {
 
 /// Adds segments and lane bits of a tile of the rows [first, last). With skipping off, every key
 /// of [0, keys) is in a segment.
-void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last,
-                 const Tile& tile, const TileParams& params, int64_t keys, Plane& plane);
+void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
+                 const TileParams& params, int64_t keys, Plane& plane);
 
 /// Transposes a 64 x 64 bit matrix in place: bit c of word r becomes bit r of word c.
 void TransposeBits(uint64_t words[64]);

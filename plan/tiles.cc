@@ -13,6 +13,7 @@ namespace {
 /// Adds the keys of [begin, end) that are in `allowed` as segments of one kind.
 void AddSegments(const Runs& allowed, int64_t begin, int64_t end, SegmentKind kind,
                  std::vector<Segment>& segments) {
+  if (begin >= end) return;
   for (auto run = FirstAfter(allowed, begin); run != allowed.end() && run->begin < end; ++run) {
     segments.push_back({std::max(begin, run->begin), std::min(end, run->end), kind, 0});
   }
@@ -80,16 +81,31 @@ class Builder {
   void AddGroup(const RowGroup& group) {
     const int64_t end = static_cast<int64_t>(group.end) * params_.heads;
     int64_t lane = static_cast<int64_t>(group.begin) * params_.heads;
-    const int64_t vectors = (end - lane + params_.vector_lanes - 1) / params_.vector_lanes;
-    for (const int height : CoverVectors(vectors, params_.heights)) {
+    for (const int height : CoverVectors(KeysOfVectors(lane, end), params_.heights)) {
       const int64_t lanes = std::min(height * params_.vector_lanes, end - lane);
-      Tile tile = {lane, static_cast<int32_t>(lanes), height,
-                   static_cast<int64_t>(plane_.segments.size()), 0, group.origin};
+      Tile tile = {lane,   static_cast<int32_t>(lanes),
+                   height, static_cast<int64_t>(plane_.segments.size()),
+                   0,      group.origin};
       AddTileSegments(tile);
       tile.segment_count = static_cast<int64_t>(plane_.segments.size()) - tile.first_segment;
       plane_.tiles.push_back(tile);
       lane += lanes;
     }
+  }
+
+  /// The keys of each vector of the lanes [lane, end), from the lowest to the highest.
+  std::vector<Run> KeysOfVectors(int64_t lane, int64_t end) const {
+    std::vector<Run> keys;
+    for (; lane < end; lane += params_.vector_lanes) {
+      const int64_t last = std::min(lane + params_.vector_lanes, end) - 1;
+      Run range = plane_.intervals[static_cast<size_t>(lane / params_.heads)];
+      for (int64_t row = lane / params_.heads; row <= last / params_.heads; ++row) {
+        const Run& one = plane_.intervals[static_cast<size_t>(row)];
+        range = {std::min(range.begin, one.begin), std::max(range.end, one.end)};
+      }
+      keys.push_back(range);
+    }
+    return keys;
   }
 
   void AddTileSegments(const Tile& tile) {

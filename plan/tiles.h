@@ -31,10 +31,10 @@ struct Tile {
 
 /// A compiled (batch, head) plane.
 struct Plane {
-  std::vector<int64_t> queries;    // of each live row
-  std::vector<Run> intervals;      // of each live row: bounds of its keys
+  std::vector<int64_t> queries;  // of each live row
+  std::vector<Run> intervals;    // of each live row: bounds of its keys
   std::vector<Tile> tiles;
-  std::vector<Segment> segments;   // tile by tile
+  std::vector<Segment> segments;  // tile by tile
   std::vector<uint64_t> lane_bits;
   Runs empty_rows;
 };

@@ -21,8 +21,8 @@ std::string Plan::Describe() const {
   const PlanStats s = stats();
   const int64_t blocks = s.skipped_blocks + s.full_blocks + s.partial_blocks;
   std::string text;
-  text += "problem   batch " + to_string(p.batch) + ", heads " + to_string(p.heads) + " (key heads " +
-          to_string(p.kv_heads) + "), queries " + to_string(p.q_len) + ", keys " +
+  text += "problem   batch " + to_string(p.batch) + ", heads " + to_string(p.heads) +
+          " (key heads " + to_string(p.kv_heads) + "), queries " + to_string(p.q_len) + ", keys " +
           to_string(p.k_len) + ", dim " + to_string(p.dim) + ", value dim " + to_string(p.v_dim) +
           ", " + DTypeName(p.q_dtype) + "\n";
   text += "live      " + to_string(s.live_pairs) + " of " + to_string(s.dense_pairs) + " pairs (" +
@@ -33,9 +33,12 @@ std::string Plan::Describe() const {
   text += "rows      " + to_string(s.empty_rows) + " of " + to_string(p.batch * p.heads * p.q_len) +
           " have no key, the others make " + to_string(s.tiles) + " tiles\n";
   if (2 * s.empty_rows > p.batch * p.heads * p.q_len) {
-    text += "warning   more than half of the rows have no key: is the mask inverted? True means attend\n";
+    text +=
+        "warning   more than half of the rows have no key: is the mask inverted? True means "
+        "attend\n";
   }
-  text += "kernel    " + s.target + ", config " + s.config + ", threads " + to_string(impl_->threads) + "\n";
+  text += "kernel    " + s.target + ", config " + s.config + ", threads " +
+          to_string(impl_->threads) + "\n";
   const std::string picture = internal::Picture(impl_->data);
   if (!picture.empty()) text += "mask      of batch entry 0, head 0; " + picture;
   return text;

@@ -74,8 +74,8 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   params.heights = CostsOf(**config);
   const int most = internal::kMaxTileRows / static_cast<int>(table.lanes);
   params.heights.heights = std::min(params.heights.heights, most);
-  impl->data = internal::BuildPlan(problem, mask, options, params,
-                                   internal::ScanBitsFunction(*target));
+  impl->data =
+      internal::BuildPlan(problem, mask, options, params, internal::ScanBitsFunction(*target));
   const size_t rows = static_cast<size_t>(params.heights.heights) * table.lanes;
   impl->worker_bytes =
       sizeof(float) * internal::ScratchFloats(rows, table.lanes, static_cast<size_t>(problem.dim),
@@ -96,7 +96,7 @@ Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionO
   try {
     return Make(problem, mask, options);
   } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kOutOfMemory, "no memory for the plan");
+    return Status(StatusCode::kOutOfMemory, "out of memory");  // short: no allocation
   } catch (const std::exception& error) {
     return Status(StatusCode::kInternal, error.what());
   }
@@ -121,9 +121,8 @@ PlanStats Plan::stats() const {
 }
 
 Result<Problem> ProblemOf(const RunArgs& args) {
-  for (const auto& [name, view] : {std::pair<const char*, const ConstTensor*>{"q", &args.q},
-                                   {"k", &args.k},
-                                   {"v", &args.v}}) {
+  for (const auto& [name, view] :
+       {std::pair<const char*, const ConstTensor*>{"q", &args.q}, {"k", &args.k}, {"v", &args.v}}) {
     if (view->rank != 4) {
       return Status::InvalidArgument(std::string(name) + ": rank is " + std::to_string(view->rank) +
                                      ", expected 4: [batch, heads, length, dim]");

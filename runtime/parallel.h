@@ -8,11 +8,11 @@ namespace skipattn {
 inline namespace v0 {
 namespace internal {
 
-/// Calls work(argument, w) once for each w in [0, workers), through the hook where it is given, else
-/// on OpenMP threads; returns when all calls have. On the calling thread alone, with no call into
-/// OpenMP's thread pool, for one worker, inside a parallel region, in a child forked after the pool
-/// was used (where OpenMP's threads do not exist), or without OpenMP. Some w may then be left out,
-/// but never 0: workers must take their work from a shared counter.
+/// Calls work(argument, w) once for each w in [0, workers), through the hook where it is given,
+/// else on OpenMP threads; returns when all calls have. On the calling thread alone, with no call
+/// into OpenMP's thread pool, for one worker, inside a parallel region, in a child forked after the
+/// pool was used (where OpenMP's threads do not exist), or without OpenMP. Some w may then be left
+/// out, but never 0: workers must take their work from a shared counter.
 void RunWorkers(int workers, const ParallelFor& hook, ParallelFor::Work work, void* argument);
 
 }  // namespace internal

@@ -159,7 +159,7 @@ Status RunPlan(const Plan::Impl& plan, const RunArgs& args) {
   Runner runner(plan, args);
   const size_t workers = std::min(tasks, static_cast<size_t>(threads));
   RunWorkers(static_cast<int>(workers), plan.parallel_for, &Runner::Work, &runner);
-  if (runner.out_of_memory()) return Status(StatusCode::kOutOfMemory, "no memory for scratch");
+  if (runner.out_of_memory()) return Status(StatusCode::kOutOfMemory, "out of memory");
   return {};
 }
 

@@ -134,9 +134,13 @@ Status CheckOverlap(const RunArgs& args) {
   return {};
 }
 
+// More than any machine has; OpenMP runtimes end the process over a number they cannot start.
+constexpr int kMostThreads = 4096;
+
 Status CheckThreads(int threads, const char* zero_means) {
-  if (threads >= 0) return {};
-  return Bad("threads", to_string(threads), std::string("0 (") + zero_means + ") or more");
+  if (threads >= 0 && threads <= kMostThreads) return {};
+  return Bad("threads", to_string(threads),
+             std::string("0 (") + zero_means + ") to " + to_string(kMostThreads));
 }
 
 Status CheckWorkspace(const RunArgs& args) {

@@ -16,7 +16,8 @@
 
 namespace skipattn::test {
 
-/// Floats with a layout: {B, H, T, D} or {B, T, H, D} in memory, with or without a gap between rows.
+/// Floats with a layout: {B, H, T, D} or {B, T, H, D} in memory, with or without a gap between
+/// rows.
 struct FloatTensor {
   std::vector<float> storage;
   int64_t shape[4];

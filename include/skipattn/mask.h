@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "skipattn/tensor.h"
 
@@ -53,10 +55,14 @@ struct Diagonal {
   ConstTensor offsets;  ///< one per batch entry, [B] i32 or i64
 
   Diagonal() = default;
-  Diagonal(Align a) : align(a) {}                     // NOLINT: meant to convert
-  Diagonal(int64_t o) : offset(o) {}                  // NOLINT
-  Diagonal(int o) : offset(o) {}                      // NOLINT: so that a literal is no ambiguity
+  Diagonal(Align a) : align(a) {}                       // NOLINT: meant to convert
+  Diagonal(int64_t o) : offset(o) {}                    // NOLINT
+  Diagonal(int o) : offset(o) {}                        // NOLINT: so that a literal is no ambiguity
   Diagonal(const ConstTensor& each) : offsets(each) {}  // NOLINT
+  template <typename T>
+  Diagonal(const std::vector<T>& each) : offsets(each) {}  // NOLINT
+  template <typename T>
+  Diagonal(const std::vector<T>&& each) = delete;  // it is borrowed
 };
 
 /// j < lengths[b]. `lengths`: [B] i32 or i64, each in [0, Tk].
@@ -83,10 +89,10 @@ SKIPATTN_API Mask Window(int64_t left, int64_t right, const Diagonal& diagonal =
 
 /// q_ids[b, i] = k_ids[b, j], and neither is negative. [B, Tq] and [B, Tk], i32 or i64.
 SKIPATTN_API Mask Documents(const ConstTensor& q_ids, const ConstTensor& k_ids);
-/// The same from boundaries (cu_seqlens): document n holds queries [q[n], q[n+1]) and keys
-/// [k[n], k[n+1]). Needs B = 1; both rise from 0 to Tq and Tk.
-SKIPATTN_API Mask DocumentsFromBoundaries(const ConstTensor& q_boundaries,
-                                          const ConstTensor& k_boundaries);
+/// The same from boundaries: document n holds queries [cu_seqlens_q[n], cu_seqlens_q[n + 1]) and
+/// keys likewise. Needs B = 1; both arrays rise from 0, to Tq and Tk.
+SKIPATTN_API Mask DocumentsFromBoundaries(const ConstTensor& cu_seqlens_q,
+                                          const ConstTensor& cu_seqlens_k);
 
 /// The element itself. `values`: bool, any strides. `axes` names its axes, a subset of "bhqk" in
 /// that order, for example "bk" for key padding or "qk"; it may be left out for rank 4. An axis of

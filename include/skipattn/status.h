@@ -14,7 +14,8 @@ inline namespace v0 {
 
 enum class StatusCode {
   kOk,
-  kInvalidArgument,  ///< an argument is wrong; the message names it, what it was and what it should be
+  kInvalidArgument,  ///< an argument is wrong; the message names it, what it was and what it should
+                     ///< be
   kOutOfMemory,
   kInternal,
 };
@@ -52,8 +53,9 @@ class [[nodiscard]] Result {
   T& value() & { return *value_; }
   const T& value() const& { return *value_; }
   T&& value() && { return *std::move(value_); }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 

@@ -1,7 +1,7 @@
 // Features that cases use and the library does not have; see case_missing.h.
 #include "tests/cases/case_missing.h"
 
-#include <cstring>
+#include <cstddef>
 
 namespace skipattn::cases {
 namespace {
@@ -17,8 +17,8 @@ constexpr Feature kMissingTerms[] = {
     {"function", "no function term"},
 };
 
+// Of mask_as.
 constexpr Feature kMissingForms[] = {
-    // of mask_as
     {"bias", "no bias"},
     {"soft_bias", "no bias"},
     {"blocks", "no blocks term"},
@@ -29,8 +29,8 @@ constexpr Feature kMissingForms[] = {
 constexpr Feature kMissingFields[] = {
     {"bias", "no bias"}, {"softcap", "no softcap"}, {"sinks", "no sinks"}};
 
+// Of empty_rows.
 constexpr Feature kMissingPolicies[] = {
-    // of empty_rows
     {"uniform", "no empty_rows = uniform"},
     {"nan", "no empty_rows = nan"},
     {"mean", "empty_rows is an enum: a wrong name does not compile"},

@@ -1,6 +1,7 @@
 // One function for each kind of change; see case_vary.h.
 #include "tests/cases/case_vary.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -107,7 +108,7 @@ Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
       y.inputs.layout = arg;
     } else if (name == "slice") {
       Slice(arg, allowed, &y);
-    } else if (name == "mask_as" && arg == "dense") {
+    } else if (name == "mask_as" && arg.get<std::string>() == "dense") {
       y.inputs.mask = DenseMask(allowed);
     } else if (name == "set_masked_to") {
       SetMaskedTo(Number(arg), allowed, &y);

@@ -40,8 +40,9 @@ void Poison(Rng& rng, FloatTensor& tensor, int64_t count) {
     if (axis == 0) return;
   }
   for (int64_t n = 0; n < count; ++n) {
-    float* row = tensor.Row(Uniform(rng, 0, tensor.shape[0] - 1), Uniform(rng, 0, tensor.shape[1] - 1),
-                            Uniform(rng, 0, tensor.shape[2] - 1));
+    float* row =
+        tensor.Row(Uniform(rng, 0, tensor.shape[0] - 1), Uniform(rng, 0, tensor.shape[1] - 1),
+                   Uniform(rng, 0, tensor.shape[2] - 1));
     row[Uniform(rng, 0, tensor.shape[3] - 1)] = HostileValue(rng);
   }
 }
@@ -115,8 +116,8 @@ TEST(SelectTest, WhatNobodyAttendsChangesNothing) {
     for (size_t n = 0; n < row_live.size(); ++n) {
       if (row_live[n]) continue;
       const int64_t row = static_cast<int64_t>(n);
-      std::fill_n(data.q.Row(row / p.q_len / p.heads, row / p.q_len % p.heads, row % p.q_len), p.dim,
-                  NAN);
+      std::fill_n(data.q.Row(row / p.q_len / p.heads, row / p.q_len % p.heads, row % p.q_len),
+                  p.dim, NAN);
     }
     ExpectOnAllConfigs(data, random.mask, options, want);
     if (HasFatalFailure()) return;

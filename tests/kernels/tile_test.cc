@@ -19,8 +19,8 @@ Problem RandomProblem(Rng& rng) {
   p.kv_heads = PickOf(rng, {1, 1, 2});
   p.heads = p.kv_heads * PickOf(rng, {1, 1, 2, 3, 5});
   p.q_len = PickOf(rng, {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 40, 47, 63, 64, 65, 100});
-  p.k_len = OneIn(rng, 2) ? p.q_len
-                          : PickOf(rng, {1, 2, 3, 5, 31, 64, 65, 127, 128, 129, 200, 257, 300});
+  p.k_len =
+      OneIn(rng, 2) ? p.q_len : PickOf(rng, {1, 2, 3, 5, 31, 64, 65, 127, 128, 129, 200, 257, 300});
   p.dim = PickOf(rng, {1, 2, 3, 4, 5, 7, 8, 16, 24, 40});
   p.v_dim = OneIn(rng, 2) ? p.dim : PickOf(rng, {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 65, 72});
   return p;
@@ -107,9 +107,12 @@ INSTANTIATE_TEST_SUITE_P(Random, TileTest, ::testing::Range(0, 8));
 // Long enough for several chunks, dims as models have them, all heights.
 TEST(TileTest, ModelSizes) {
   Rng rng(7);
-  for (const auto& [q_len, k_len, dim, v_dim] : std::vector<std::array<int64_t, 4>>{
-           {130, 400, 64, 64}, {75, 300, 128, 128}, {51, 260, 80, 80}, {33, 140, 192, 128},
-           {66, 129, 96, 40}}) {
+  for (const auto& [q_len, k_len, dim, v_dim] :
+       std::vector<std::array<int64_t, 4>>{{130, 400, 64, 64},
+                                           {75, 300, 128, 128},
+                                           {51, 260, 80, 80},
+                                           {33, 140, 192, 128},
+                                           {66, 129, 96, 40}}) {
     Problem problem;
     problem.batch = 1;
     problem.heads = problem.kv_heads = 1;

@@ -98,6 +98,16 @@ TEST(PictureTest, LargeMasksAreScaledDown) {
   }
 }
 
+TEST(PictureTest, LinesAndColumnsThatAreNotFilled) {
+  // 99 keys in columns of 2, 25 queries in lines of 2.
+  EXPECT_EQ(PictureOf(SizesOf(1, 1, 1, 25, 99), {}), Lines(13, std::string(50, '#')));
+  // A line of one empty and one live row is partly masked.
+  const std::vector<int64_t> begin = {1}, end = {47};
+  Lines expected(24, "####");
+  expected.front() = expected.back() = "++++";
+  EXPECT_EQ(PictureOf(SizesOf(1, 1, 1, 48, 4), mask::QueryRange(begin, end)), expected);
+}
+
 TEST(PictureTest, NothingToShow) {
   for (const Problem& problem :
        {SizesOf(0, 1, 1, 4, 4), SizesOf(1, 1, 1, 0, 4), SizesOf(1, 1, 1, 4, 0)}) {

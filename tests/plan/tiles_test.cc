@@ -222,6 +222,29 @@ TEST(TilesTest, DocumentsDoNotShareATile) {
   EXPECT_EQ(plane.tiles[1].origin, 5);
 }
 
+TEST(TilesTest, IntervalsThatTouchAreOneSegment) {
+  const Plane plane = Build(SizesOf(1, 1, 1, 8, 8), mask::Window(0, 0), Params(8, 1));
+  ASSERT_EQ(plane.segments.size(), 1u);
+  EXPECT_EQ(plane.segments[0].begin, 0);
+  EXPECT_EQ(plane.segments[0].end, 8);
+}
+
+TEST(TilesTest, DocumentsUnderRowsOfOneDenseMask) {
+  // Both documents' rows have the same bits, but different keys of them.
+  const std::vector<int64_t> cuts = {0, 2, 4};
+  const std::vector<uint8_t> line = {1, 0, 1, 1, 0, 1};
+  std::vector<uint8_t> dense;
+  for (int i = 0; i < 4; ++i) dense.insert(dense.end(), line.begin(), line.end());
+  const std::vector<int64_t> keys = {0, 3, 6};
+  const Plane plane = Build(SizesOf(1, 1, 1, 4, 6),
+                            mask::DocumentsFromBoundaries(cuts, keys) &
+                                mask::Dense(ConstTensor(dense.data(), DType::kBool, {4, 6}), "qk"),
+                            Params(8, 1));
+  Runs runs;
+  for (const Segment& segment : plane.segments) runs.push_back({segment.begin, segment.end});
+  EXPECT_EQ(runs, (Runs{{0, 1}, {2, 3}, {3, 4}, {5, 6}}));
+}
+
 TEST(TilesTest, CostIsKeysTimesTheCostOfTheHeight) {
   const TileParams params = Params(4, 2);
   const Plane plane = Build(SizesOf(1, 1, 1, 8, 50), Mask(), params);

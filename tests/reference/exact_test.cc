@@ -129,6 +129,12 @@ TEST(ExactTest, SignsOfZero) {
   EXPECT_TRUE(SameBits(OfScores({0, 0}, {-0.0f, -0.0f}).out[0], 0.0f));
   EXPECT_TRUE(SameBits(OfScores({-0.25f, -0.5f}, {-0.0f, 0.0f}).out[0], 0.0f));
   EXPECT_TRUE(SameBits(OfScores({-0.0f}, {1}).lse, 0.0f));
+  // The fold halves -2^-149, which rounds to -0; the +0 of the last step makes it +0.
+  std::vector<float> scores(129, -kInf), values(129, 0.0f);
+  scores[0] = 0;
+  values[0] = -0x1p-149f;
+  scores[128] = 1;
+  EXPECT_TRUE(SameBits(OfScores(scores, values).out[0], 0.0f));
 }
 
 // -------------------------------------------------------------------------------------- the

@@ -52,9 +52,12 @@ class InvarianceTest : public ::testing::Test {
       Outputs got = in.Run(*MakePlan(in.problem, mask, options));
       for (int64_t h = 0; h < kHeads; ++h) {
         for (int64_t t = 0; t < kLength; ++t) {
-          ASSERT_EQ(std::memcmp(got.out.Row(b, h, place(t)), want.out.Row(0, h, t),
-                                kDim * sizeof(float)), 0) << "head " << h << " token " << t;
-          ASSERT_EQ(std::memcmp(got.lse.Row(b, h, place(t)), want.lse.Row(0, h, t), sizeof(float)), 0);
+          ASSERT_EQ(
+              std::memcmp(got.out.Row(b, h, place(t)), want.out.Row(0, h, t), kDim * sizeof(float)),
+              0)
+              << "head " << h << " token " << t;
+          ASSERT_EQ(std::memcmp(got.lse.Row(b, h, place(t)), want.lse.Row(0, h, t), sizeof(float)),
+                    0);
         }
       }
     }
@@ -68,8 +71,8 @@ TEST_F(InvarianceTest, PaddingRightLeftAndInHoles) {
   const int64_t length = 300, batch = 3, b = 1;
   const auto right = [](int64_t t) { return t; };
   const auto left = [](int64_t t) { return 300 - kLength + t; };
-  for (const auto& place : {std::function<int64_t(int64_t)>(right),
-                            std::function<int64_t(int64_t)>(left)}) {
+  for (const auto& place :
+       {std::function<int64_t(int64_t)>(right), std::function<int64_t(int64_t)>(left)}) {
     std::vector<uint8_t> valid(batch * length, 1);
     std::fill_n(valid.begin() + b * length, length, uint8_t{0});
     for (int64_t t = 0; t < kLength; ++t) valid[static_cast<size_t>(b * length + place(t))] = 1;
@@ -126,11 +129,13 @@ TEST_F(InvarianceTest, ATokenDecodedAloneHasItsPrefillBits) {
     AttentionCase one(rng_, p);
     one.k = alone_.k;
     one.v = alone_.v;
-    for (int64_t h = 0; h < kHeads; ++h) std::copy_n(alone_.q.Row(0, h, t), kDim, one.q.Row(0, h, 0));
+    for (int64_t h = 0; h < kHeads; ++h)
+      std::copy_n(alone_.q.Row(0, h, t), kDim, one.q.Row(0, h, 0));
     Outputs prefill = alone_.Run(*MakePlan(alone_.problem, mask::Causal(), {}));
     Outputs decoded = one.Run(*MakePlan(p, mask::Causal(t), {}));
     for (int64_t h = 0; h < kHeads; ++h) {
-      EXPECT_EQ(std::memcmp(decoded.out.Row(0, h, 0), prefill.out.Row(0, h, t), kDim * sizeof(float)), 0);
+      EXPECT_EQ(
+          std::memcmp(decoded.out.Row(0, h, 0), prefill.out.Row(0, h, t), kDim * sizeof(float)), 0);
       EXPECT_EQ(std::memcmp(decoded.lse.Row(0, h, 0), prefill.lse.Row(0, h, t), sizeof(float)), 0);
     }
   }
@@ -160,7 +165,8 @@ TEST(FingerprintTest, TheOutputSpellsTheAttendedKeys) {
         keys += int64_t{1} << j;
         ++count;
       }
-      const double spelled = static_cast<double>(*got.out.Row(0, 0, i)) * static_cast<double>(count);
+      const double spelled =
+          static_cast<double>(*got.out.Row(0, 0, i)) * static_cast<double>(count);
       EXPECT_EQ(std::llround(spelled * 16) / 16, keys) << i;
       if (count > 0) {
         EXPECT_NEAR(*got.lse.Row(0, 0, i), std::log(static_cast<double>(count)), 1e-6);

@@ -95,8 +95,8 @@ TEST(LayoutTest, MemoryThatNobodyAttendsIsNotRead) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   float* tensors[3];
   for (float*& tensor : tensors) {
-    tensor = static_cast<float*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    tensor = static_cast<float*>(
+        mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     const auto values = Contiguous(rng, length * 16);
     std::memcpy(tensor, values.data(), 3 * page);
     mprotect(tensor, page, PROT_NONE);
@@ -147,7 +147,8 @@ TEST(LayoutTest, PackedBroadcastAndNegativeStridesAreTheSameCode) {
   ASSERT_TRUE(status.ok()) << status.message();
   Outputs as_outputs = want;
   for (int64_t t = 0; t < 21; ++t) {
-    EXPECT_EQ(std::memcmp(packed.data() + ((20 - t) * 4 + 3) * 8, as_outputs.out.Row(0, 0, t), 32), 0);
+    EXPECT_EQ(std::memcmp(packed.data() + ((20 - t) * 4 + 3) * 8, as_outputs.out.Row(0, 0, t), 32),
+              0);
   }
 }
 

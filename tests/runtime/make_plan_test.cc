@@ -64,7 +64,8 @@ TEST(MakePlanTest, BadProblemsAndOptions) {
 TEST(MakePlanTest, CausalNeedsAnAlignmentWhereLengthsDiffer) {
   Problem p = Small();
   p.k_len = 12;
-  ExpectError(MakePlan(p, mask::Causal()).status(), {"causal", "10", "12", "top_left", "bottom_right"});
+  ExpectError(MakePlan(p, mask::Causal()).status(),
+              {"causal", "10", "12", "top_left", "bottom_right"});
   EXPECT_TRUE(MakePlan(p, mask::Causal(mask::Align::kBottomRight)).ok());
   EXPECT_TRUE(MakePlan(p, mask::Causal(-3)).ok());
   mask::Diagonal both = mask::Align::kTopLeft;

@@ -51,7 +51,8 @@ TEST(ParallelTest, TheHookIsAskedForEveryWorker) {
   const ParallelFor hook = {[](void* context, int workers, ParallelFor::Work work, void* argument) {
                               ++*static_cast<int*>(context);
                               std::vector<std::thread> threads;
-                              for (int w = 0; w < workers; ++w) threads.emplace_back(work, argument, w);
+                              for (int w = 0; w < workers; ++w)
+                                threads.emplace_back(work, argument, w);
                               for (std::thread& thread : threads) thread.join();
                             },
                             nullptr};

@@ -136,7 +136,8 @@ TEST_F(RunTest, WithoutLse) {
 
 TEST_F(RunTest, KeepLeavesEmptyRowsAlone) {
   options_.empty_rows = EmptyRows::kKeep;
-  const Outputs keep = data_.Exact(*Reference::Make(data_.problem, mask_, options_), EmptyRows::kKeep);
+  const Outputs keep =
+      data_.Exact(*Reference::Make(data_.problem, mask_, options_), EmptyRows::kKeep);
   Outputs got = data_.Run(MakeIt());
   EXPECT_TRUE(SameBits(got, keep));
   EXPECT_EQ(got.out.Row(1, 0, 100)[0], -77.0f);
@@ -187,7 +188,8 @@ TEST_F(RunTest, WithAWorkspaceNothingIsEverAllocated) {
     const int64_t before = allocations;
     const bool ok = plan.Run(args).ok();
     during = ok ? allocations - before : -1;
-  }).join();
+  })
+      .join();
   EXPECT_EQ(during, 0);
   EXPECT_TRUE(SameBits(got, want_));
 
