@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "kernels/repeat.h"
 #include "kernels/rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,9 +22,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// kKeys x kVectors accumulators, one fma chain over d each, from +0. All of them are named
-// variables because SVE vectors can be neither array elements nor members; those beyond kKeys or
-// kVectors vanish.
+// kKeys x kVectors accumulators, one fma chain over d each, from +0. Those beyond kKeys or kVectors
+// vanish.
 template <int kKeys, int kVectors, class D, class Rows>
 HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_RESTRICT qt, size_t dim,
                            float* HWY_RESTRICT s) {
@@ -34,9 +34,7 @@ HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_REST
 #define SKIPATTN_DECLARE(m)                                                       \
   [[maybe_unused]] const float* HWY_RESTRICT k##m = k[key + (m < kKeys ? m : 0)]; \
   [[maybe_unused]] V c##m##0 = hn::Zero(d), c##m##1 = c##m##0, c##m##2 = c##m##0, c##m##3 = c##m##0;
-  SKIPATTN_DECLARE(0)
-  SKIPATTN_DECLARE(1) SKIPATTN_DECLARE(2) SKIPATTN_DECLARE(3) SKIPATTN_DECLARE(4)
-      SKIPATTN_DECLARE(5) SKIPATTN_DECLARE(6) SKIPATTN_DECLARE(7)
+  SKIPATTN_REPEAT_8(SKIPATTN_DECLARE);
 #undef SKIPATTN_DECLARE
 
 #define SKIPATTN_STEP(m)                                              \
@@ -47,16 +45,14 @@ HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_REST
     if constexpr (kVectors > 2) c##m##2 = hn::MulAdd(a, b2, c##m##2); \
     if constexpr (kVectors > 3) c##m##3 = hn::MulAdd(a, b3, c##m##3); \
   }
-          HWY_UNROLL(4) for (size_t i = 0; i < dim; ++i) {
+  HWY_UNROLL(4) for (size_t i = 0; i < dim; ++i) {
     const V b0 = hn::Load(d, qt);
     [[maybe_unused]] V b1 = b0, b2 = b0, b3 = b0;
     if constexpr (kVectors > 1) b1 = hn::Load(d, qt + lanes);
     if constexpr (kVectors > 2) b2 = hn::Load(d, qt + 2 * lanes);
     if constexpr (kVectors > 3) b3 = hn::Load(d, qt + 3 * lanes);
     qt += kVectors * lanes;
-    SKIPATTN_STEP(0)
-    SKIPATTN_STEP(1) SKIPATTN_STEP(2) SKIPATTN_STEP(3) SKIPATTN_STEP(4) SKIPATTN_STEP(5)
-        SKIPATTN_STEP(6) SKIPATTN_STEP(7)
+    SKIPATTN_REPEAT_8(SKIPATTN_STEP);
   }
 #undef SKIPATTN_STEP
 
@@ -68,9 +64,7 @@ HWY_INLINE void ScoreBlock(D d, const Rows& k, size_t key, const float* HWY_REST
     if constexpr (kVectors > 2) hn::Store(c##m##2, d, to + 2 * lanes); \
     if constexpr (kVectors > 3) hn::Store(c##m##3, d, to + 3 * lanes); \
   }
-  SKIPATTN_STORE(0)
-  SKIPATTN_STORE(1) SKIPATTN_STORE(2) SKIPATTN_STORE(3) SKIPATTN_STORE(4) SKIPATTN_STORE(5)
-      SKIPATTN_STORE(6) SKIPATTN_STORE(7)
+  SKIPATTN_REPEAT_8(SKIPATTN_STORE);
 #undef SKIPATTN_STORE
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "kernels/repeat.h"
 #include "kernels/rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,9 +47,7 @@ HWY_INLINE void SumBlock(D d, const SumArgs<Rows>& args, size_t row, size_t colu
 
 #define SKIPATTN_DECLARE(m) \
   [[maybe_unused]] V c##m##0 = hn::Zero(d), c##m##1 = c##m##0, c##m##2 = c##m##0, c##m##3 = c##m##0;
-  SKIPATTN_DECLARE(0)
-  SKIPATTN_DECLARE(1) SKIPATTN_DECLARE(2) SKIPATTN_DECLARE(3) SKIPATTN_DECLARE(4)
-      SKIPATTN_DECLARE(5) SKIPATTN_DECLARE(6) SKIPATTN_DECLARE(7)
+  SKIPATTN_REPEAT_8(SKIPATTN_DECLARE);
 #undef SKIPATTN_DECLARE
 
 #define SKIPATTN_LOAD(n)                      \
@@ -65,36 +64,36 @@ HWY_INLINE void SumBlock(D d, const SumArgs<Rows>& args, size_t row, size_t colu
     if constexpr (kVectors > 2) c##m##2 = hn::MulAdd(a, b2, c##m##2); \
     if constexpr (kVectors > 3) c##m##3 = hn::MulAdd(a, b3, c##m##3); \
   }
-          const float* HWY_RESTRICT p = args.p + row;
+  const float* HWY_RESTRICT p = args.p + row;
   const size_t p_stride = args.p_stride;
   const Rows v_rows = args.v;
   const size_t keys = args.keys;
   for (size_t key = 0; key < keys; ++key) {
     const float* HWY_RESTRICT v = v_rows[key] + column;
     [[maybe_unused]] V b0 = hn::Undefined(d), b1 = b0, b2 = b0, b3 = b0;
-    SKIPATTN_LOAD(0)
-    SKIPATTN_LOAD(1) SKIPATTN_LOAD(2) SKIPATTN_LOAD(3) SKIPATTN_STEP(0) SKIPATTN_STEP(1)
-        SKIPATTN_STEP(2) SKIPATTN_STEP(3) SKIPATTN_STEP(4) SKIPATTN_STEP(5) SKIPATTN_STEP(6)
-            SKIPATTN_STEP(7) p += p_stride;
+    SKIPATTN_REPEAT_4(SKIPATTN_LOAD);
+    SKIPATTN_REPEAT_8(SKIPATTN_STEP);
+    p += p_stride;
   }
 #undef SKIPATTN_STEP
 #undef SKIPATTN_LOAD
 
-#define SKIPATTN_FOLD(m, n)                                                           \
-  if constexpr (n < kVectors) {                                                       \
-    hn::Store(hn::MulAdd(hn::Load(d, o + n * lanes), keep, hn::Mul(c##m##n, add)), d, \
-              o + n * lanes);                                                         \
+#define SKIPATTN_FOLD(n, c)                                                 \
+  if constexpr (n < kVectors) {                                             \
+    const V before = hn::Load(d, o + n * lanes);                            \
+    hn::Store(hn::MulAdd(before, keep, hn::Mul(c, add)), d, o + n * lanes); \
   }
-#define SKIPATTN_FOLD_ROW(m)                                                        \
-  if constexpr (m < kRows) {                                                        \
-    float* HWY_RESTRICT o = args.o + (row + m) * args.o_stride + column;            \
-    const V keep = hn::Set(d, args.keep[row + m]);                                  \
-    const V add = hn::Set(d, args.add[row + m]);                                    \
-    SKIPATTN_FOLD(m, 0) SKIPATTN_FOLD(m, 1) SKIPATTN_FOLD(m, 2) SKIPATTN_FOLD(m, 3) \
+#define SKIPATTN_FOLD_ROW(m)                                             \
+  if constexpr (m < kRows) {                                             \
+    float* HWY_RESTRICT o = args.o + (row + m) * args.o_stride + column; \
+    const V keep = hn::Set(d, args.keep[row + m]);                       \
+    const V add = hn::Set(d, args.add[row + m]);                         \
+    SKIPATTN_FOLD(0, c##m##0)                                            \
+    SKIPATTN_FOLD(1, c##m##1)                                            \
+    SKIPATTN_FOLD(2, c##m##2)                                            \
+    SKIPATTN_FOLD(3, c##m##3)                                            \
   }
-  SKIPATTN_FOLD_ROW(0)
-  SKIPATTN_FOLD_ROW(1) SKIPATTN_FOLD_ROW(2) SKIPATTN_FOLD_ROW(3) SKIPATTN_FOLD_ROW(4)
-      SKIPATTN_FOLD_ROW(5) SKIPATTN_FOLD_ROW(6) SKIPATTN_FOLD_ROW(7)
+  SKIPATTN_REPEAT_8(SKIPATTN_FOLD_ROW);
 #undef SKIPATTN_FOLD_ROW
 #undef SKIPATTN_FOLD
 }

@@ -133,9 +133,9 @@ TEST(CheckMaskTest, BoundariesRiseFromZeroToTheLength) {
   EXPECT_TRUE(check(good, good).ok());
   EXPECT_TRUE(Complains(check(late, good), {"cu_seqlens_q[0] is 1"}));
   EXPECT_TRUE(Complains(check(good, falling), {"cu_seqlens_k[2] is 2", "3"}));
-  EXPECT_TRUE(Complains(check(short_one, good), {"q_boundaries[last] is 3", "4"}));
-  EXPECT_TRUE(Complains(check(good, few), {"k_boundaries", "2 elements", "4"}));
-  EXPECT_TRUE(Complains(check({}, good), {"q_boundaries", "at least one"}));
+  EXPECT_TRUE(Complains(check(short_one, good), {"cu_seqlens_q[last] is 3", "4"}));
+  EXPECT_TRUE(Complains(check(good, few), {"cu_seqlens_k", "2 elements", "4"}));
+  EXPECT_TRUE(Complains(check({}, good), {"cu_seqlens_q", "at least one"}));
   EXPECT_TRUE(Complains(Check(mask::DocumentsFromBoundaries(good, good)), {"B is 2", "ids"}));
 }
 
