@@ -6,6 +6,7 @@
 #include "hwy/highway.h"
 #include "kernels/configs-inl.h"
 #include "kernels/dispatch.h"
+#include "kernels/fold-inl.h"
 #include "kernels/tile-inl.h"
 #include "kernels/tile.h"
 
@@ -37,7 +38,8 @@ constexpr TileFunction TileOf() {
 
 KernelTable Table() {
   static const TileConfig kConfigs[] = {SKIPATTN_TILE_CONFIGS(SKIPATTN_CONFIG)};
-  return {hn::Lanes(hn::ScalableTag<float>()), kConfigs, sizeof(kConfigs) / sizeof(kConfigs[0])};
+  return {hn::Lanes(hn::ScalableTag<float>()), kConfigs, sizeof(kConfigs) / sizeof(kConfigs[0]),
+          &Fold};
 }
 #undef SKIPATTN_CONFIG
 
@@ -55,6 +57,10 @@ namespace internal {
 HWY_EXPORT(Table);
 
 KernelTable KernelsF32(int64_t target) { return SKIPATTN_FUNCTION_OF(target, Table)(); }
+
+size_t ChunkStateFloats(size_t rows, size_t lanes, size_t v_dim) {
+  return ChunkState::Floats(rows, lanes, v_dim);
+}
 
 size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim) {
   return TileScratch(nullptr, rows, lanes, dim, v_dim).floats;

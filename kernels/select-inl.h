@@ -95,7 +95,7 @@ inline bool RowAttends(const TileArgs& tile, const ChunkSpan& span, size_t n, si
 }
 
 // The weighted sum of one chunk row by row, over just the keys that the row attends. A row whose
-// scores are all -inf gains nothing from the chunk, whatever its v.
+// scores are all -inf gains nothing from the chunk, whatever its v. The totals must have been set.
 template <int kSumVectors, class D, class Rows>
 HWY_NOINLINE void SelectedSum(D d, const TileArgs& tile, const Chunk& chunk,
                               const SumArgs<Rows>& sum, const RowState& state) {
@@ -112,9 +112,16 @@ HWY_NOINLINE void SelectedSum(D d, const TileArgs& tile, const Chunk& chunk,
         weights[keys++] = sum.p[n * sum.p_stride + r];
       }
     }
-    const SumArgs<PointerRows> one = {
-        {v_rows},     sum.v_dim,    keys,       weights, 1, sum.o + r * sum.o_stride,
-        sum.o_stride, sum.keep + r, sum.add + r};
+    SumArgs<PointerRows> one = {};
+    one.v = {v_rows};
+    one.v_dim = sum.v_dim;
+    one.keys = keys;
+    one.p = weights;
+    one.p_stride = 1;
+    one.o = sum.o + r * sum.o_stride;
+    one.o_stride = sum.o_stride;
+    one.keep = sum.keep + r;
+    one.add = sum.add + r;
     WeightedSum<1, kSumVectors>(d, one, 1);
   }
 }

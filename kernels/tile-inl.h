@@ -15,6 +15,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/chunk.h"
+#include "kernels/fold-inl.h"
 #include "kernels/result-inl.h"
 #include "kernels/rows.h"
 #include "kernels/scores-inl.h"
@@ -36,7 +37,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>
 HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Rows& k,
-                         const Rows& v, const TileScratch& scratch, bool select) {
+                         const Rows& v, const TileScratch& scratch, bool first, bool select) {
   const size_t lanes = hn::Lanes(d);
   const size_t rows = kVectors * lanes;
   Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s);
@@ -44,9 +45,17 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
   }
-  const SumArgs<Rows> sum = {
-      v,         tile.v_dim,       chunk.keys,         scratch.s,        rows,
-      scratch.o, scratch.o_stride, scratch.state.keep, scratch.state.add};
+  SumArgs<Rows> sum = {};
+  sum.v = v;
+  sum.v_dim = tile.v_dim;
+  sum.keys = chunk.keys;
+  sum.p = scratch.s;
+  sum.p_stride = rows;
+  sum.o = scratch.o;
+  sum.o_stride = scratch.o_stride;
+  sum.keep = scratch.state.keep;
+  sum.add = scratch.state.add;
+  sum.first = first && !select;
   if (select) {
     SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch.state);
   } else {
@@ -54,30 +63,50 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   }
 }
 
+// The same for a chunk whose keys may lie anywhere.
+template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
+HWY_INLINE void RunAnyChunk(D d, const TileArgs& tile, const Chunk& chunk,
+                            const TileScratch& scratch, bool first, bool select) {
+  if (chunk.contiguous) {
+    const int64_t key = chunk.spans[0].key;
+    const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
+    const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, first, select);
+  } else {
+    const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, first, select);
+  }
+}
+
 // Computes and writes the tile; returns whether a NaN was written.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
 HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, bool select) {
-  const size_t lanes = hn::Lanes(d);
-  const size_t rows = kVectors * lanes;
-  for (size_t row = 0; row < rows; row += lanes) {
-    hn::Store(hn::Set(d, -INFINITY), d, scratch.state.max + row);
-    hn::Store(hn::Zero(d), d, scratch.state.sum + row);
-  }
-  std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  const size_t rows = kVectors * hn::Lanes(d);
+  ResetRows(d, rows, scratch.state);
+  if (select) std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
   ChunkReader reader(tile);
   Chunk chunk;
-  while (reader.Next(chunk)) {
-    if (chunk.contiguous) {
-      const int64_t key = chunk.spans[0].key;
-      const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
-      const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
-      RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, select);
-    } else {
-      const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
-      RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, select);
-    }
+  for (bool first = true; reader.Next(chunk); first = false) {
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, first, select);
   }
   return WriteResult(d, tile, rows, scratch);
+}
+
+// Leaves the states of the tile's chunks [chunk_begin, chunk_end): each as if it were the first.
+template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
+HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
+  const size_t rows = kVectors * hn::Lanes(d);
+  ChunkReader reader(tile);
+  Chunk chunk;
+  for (size_t n = 0; n < tile.chunk_end && reader.Next(chunk); ++n) {
+    if (n < tile.chunk_begin) continue;
+    const ChunkState state(tile, rows, hn::Lanes(d), n);
+    ResetRows(d, rows, scratch.state);
+    scratch.o = state.o;
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, true, false);
+    std::copy_n(scratch.state.chunk_max, rows, state.max);
+    std::copy_n(scratch.state.sum, rows, state.sum);
+  }
 }
 
 // The TileFunction of one configuration and height.
@@ -91,7 +120,9 @@ void Tile(const TileArgs& tile) {
   const size_t lanes = hn::Lanes(d);
   const TileScratch scratch(tile.scratch, kVectors * lanes, lanes, tile.dim, tile.v_dim);
   TransposeQueries(tile, kVectors * lanes, scratch.qt);
-  if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, false)) {
+  if (tile.states != nullptr) {
+    RunPart<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch);
+  } else if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, false)) {
     RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, true);
   }
 }

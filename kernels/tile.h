@@ -41,9 +41,19 @@ struct TileArgs {
   int64_t origin;  // where the chunk grid begins, 0 to 127
   EmptyRows empty_rows;
   float* scratch;  // ScratchFloats() floats, 64-byte aligned
+
+  // Where the keys are split: instead of the result, the states of chunks [chunk_begin, chunk_end)
+  // of those that have keys are left at `states`, each at its number times ChunkStateFloats().
+  float* states;  // null otherwise
+  size_t chunk_begin, chunk_end;
 };
 
 using TileFunction = void (*)(const TileArgs&);
+
+/// Folds the states of chunks [0, chunk_end) of a tile of `rows` = vectors * lanes rows and writes
+/// the result; q, k, v and the segments are not looked at. Returns whether a NaN was written: then
+/// the tile must run whole, which tells masked keys from NaN by right.
+using FoldFunction = bool (*)(const TileArgs&, size_t rows);
 
 /// One compiled configuration. `tile[n]` computes tiles of n + 1 vectors of rows.
 struct TileConfig {
@@ -57,6 +67,7 @@ struct KernelTable {
   size_t lanes;  // f32 lanes of a vector
   const TileConfig* configs;
   size_t config_count;
+  FoldFunction fold;
 };
 
 /// The kernels of a compiled and supported target bit.
@@ -64,6 +75,9 @@ KernelTable KernelsF32(int64_t target);
 
 /// Floats of scratch that a tile of at most `rows` = vectors * lanes rows needs.
 size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim);
+
+/// Floats of the state that one chunk of such a tile leaves where its keys are split.
+size_t ChunkStateFloats(size_t rows, size_t lanes, size_t v_dim);
 
 }  // namespace internal
 }  // namespace v0

@@ -34,6 +34,7 @@ struct SumArgs {
   size_t o_stride;    // a multiple of the vector length, >= v_dim
   const float* keep;  // [rows]: factor of what o holds
   const float* add;   // [rows]: factor of what this chunk adds
+  bool first;         // o holds nothing yet: it is written, not read
 };
 
 // kRows x kVectors accumulators, one fma chain over the keys each, from +0, then the fold. With
@@ -78,10 +79,12 @@ HWY_INLINE void SumBlock(D d, const SumArgs<Rows>& args, size_t row, size_t colu
 #undef SKIPATTN_STEP
 #undef SKIPATTN_LOAD
 
-#define SKIPATTN_FOLD(n, c)                                                 \
-  if constexpr (n < kVectors) {                                             \
-    const V before = hn::Load(d, o + n * lanes);                            \
-    hn::Store(hn::MulAdd(before, keep, hn::Mul(c, add)), d, o + n * lanes); \
+  const bool first = args.first;
+#define SKIPATTN_FOLD(n, c)                                              \
+  if constexpr (n < kVectors) {                                          \
+    V sum = hn::Mul(c, add);                                             \
+    if (!first) sum = hn::MulAdd(hn::Load(d, o + n * lanes), keep, sum); \
+    hn::Store(sum, d, o + n * lanes);                                    \
   }
 #define SKIPATTN_FOLD_ROW(m)                                             \
   if constexpr (m < kRows) {                                             \

@@ -16,10 +16,22 @@ inline namespace v0 {
 namespace internal {
 
 /// A unit of work for one thread: tiles [tile_begin, tile_end) of one plane for one batch entry and
-/// one head slot; without tiles, the plane's empty rows.
+/// one head slot; without tiles, the plane's empty rows; with a split, chunks [chunk_begin,
+/// chunk_end) of its tile.
 struct Task {
   int64_t b, slot;
   int64_t tile_begin, tile_end;
+  int64_t split = -1;  // index into PlanData::splits
+  int64_t chunk_begin = 0, chunk_end = 0;
+  double cost = 0;  // relative
+};
+
+/// A tile whose keys are shared out over several tasks. Each leaves the state of its chunks, and
+/// whichever ends last folds them in ascending order.
+struct Split {
+  int64_t parts;   // tasks
+  int64_t chunks;  // that have keys
+  size_t states;   // where its states begin, in floats
 };
 
 /// Everything about a plan that is integers.
@@ -32,7 +44,9 @@ struct PlanData {
   int64_t slots = 0;
   int64_t batch_planes = 1, head_planes = 1;  // distinct ones; 1 or B, 1 or slots
   std::vector<Plane> planes;                  // [batch_planes][head_planes]
-  std::vector<Task> tasks;
+  std::vector<Task> tasks;                    // in the order to take them
+  std::vector<Split> splits;
+  size_t state_floats = 0;  // of all splits
 
   const Plane& PlaneOf(int64_t b, int64_t slot) const {
     return planes[static_cast<size_t>((batch_planes > 1 ? b : 0) * head_planes +
@@ -40,9 +54,12 @@ struct PlanData {
   }
 };
 
-/// Compiles a checked mask. `params.heads` is chosen here.
+/// Compiles a checked mask for `threads` threads. `params.heads` is chosen here.
 PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOptions& options,
-                   TileParams params, ScanFunction scan);
+                   TileParams params, ScanFunction scan, int threads = 1);
+
+/// Cuts the planes of a plan into tasks; see tasks.cc.
+void CutTasks(int threads, PlanData& plan);
 
 /// The counters of PlanStats; its names are left empty.
 PlanStats CountWork(const PlanData& plan);

@@ -36,37 +36,13 @@ int64_t LivePairs(const PlanData& plan, const Plane& plane, const Tile& tile,
   return pairs;
 }
 
-int64_t CellOf(int64_t key, int64_t origin) {
-  const int64_t past = key - origin;
-  return past >= 0 ? past / kChunk : -((kChunk - 1 - past) / kChunk);
-}
-
 /// Adds the blocks of one tile.
 void CountBlocks(const PlanData& plan, const Plane& plane, const Tile& tile, PlanStats& stats) {
-  int64_t touched = 0, partial = 0;
-  int64_t last_cell = CellOf(0, tile.origin) - 1;  // the last one counted
-  bool last_partial = false;
-  for (int64_t s = 0; s < tile.segment_count; ++s) {
-    const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
-    const int64_t begin = CellOf(segment.begin, tile.origin);
-    const int64_t end = CellOf(segment.end - 1, tile.origin);
-    const bool is_partial = segment.kind != SegmentKind::kFull;
-    if (begin == last_cell && is_partial && !last_partial) {
-      ++partial;
-      last_partial = true;
-    }
-    const int64_t fresh = end - std::max(begin, last_cell + 1) + 1;
-    if (fresh > 0) {
-      touched += fresh;
-      partial += is_partial ? fresh : 0;
-      last_partial = is_partial;
-      last_cell = end;
-    }
-  }
-  const int64_t all = CellOf(plan.problem.k_len - 1, tile.origin) - CellOf(0, tile.origin) + 1;
-  stats.skipped_blocks += all - touched;
-  stats.full_blocks += touched - partial;
-  stats.partial_blocks += partial;
+  const ChunkCounts counts = CountChunks(plane, tile);
+  const int64_t all = ChunkOf(plan.problem.k_len - 1, tile.origin) - ChunkOf(0, tile.origin) + 1;
+  stats.skipped_blocks += all - counts.touched;
+  stats.full_blocks += counts.touched - counts.partial;
+  stats.partial_blocks += counts.partial;
 }
 
 PlanStats CountPlane(const PlanData& plan, const Plane& plane) {

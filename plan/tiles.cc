@@ -149,6 +149,35 @@ Plane BuildTiles(const PlaneRows& rows, int64_t keys, const TileParams& params) 
   return Builder(rows, keys, params).Build();
 }
 
+int64_t ChunkOf(int64_t key, int64_t origin) {
+  const int64_t past = key - origin;
+  return past >= 0 ? past / kChunk : -((kChunk - 1 - past) / kChunk);
+}
+
+ChunkCounts CountChunks(const Plane& plane, const Tile& tile) {
+  ChunkCounts counts;
+  int64_t last = ChunkOf(0, tile.origin) - 1;  // the last one counted
+  bool last_partial = false;
+  for (int64_t s = 0; s < tile.segment_count; ++s) {
+    const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
+    const int64_t begin = ChunkOf(segment.begin, tile.origin);
+    const int64_t end = ChunkOf(segment.end - 1, tile.origin);
+    const bool partial = segment.kind != SegmentKind::kFull;
+    if (begin == last && partial && !last_partial) {
+      ++counts.partial;
+      last_partial = true;
+    }
+    const int64_t fresh = end - std::max(begin, last + 1) + 1;
+    if (fresh > 0) {
+      counts.touched += fresh;
+      counts.partial += partial ? fresh : 0;
+      last_partial = partial;
+      last = end;
+    }
+  }
+  return counts;
+}
+
 double TileCost(const Plane& plane, const Tile& tile, const TileParams& params) {
   int64_t keys = 0;
   for (int64_t s = 0; s < tile.segment_count; ++s) {

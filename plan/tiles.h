@@ -49,6 +49,16 @@ struct TileParams {
 /// Tiles of one plane of `keys` keys.
 Plane BuildTiles(const PlaneRows& rows, int64_t keys, const TileParams& params);
 
+/// How a tile's keys lie on its chunk grid.
+struct ChunkCounts {
+  int64_t touched = 0;  // chunks that have keys
+  int64_t partial = 0;  // those where some segment is not full
+};
+ChunkCounts CountChunks(const Plane& plane, const Tile& tile);
+
+/// The number of key `key`'s chunk: floor((key - origin) / kChunk).
+int64_t ChunkOf(int64_t key, int64_t origin);
+
 /// Relative cost of a tile: keys times the cost of its height.
 double TileCost(const Plane& plane, const Tile& tile, const TileParams& params);
 

@@ -68,18 +68,20 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   impl->target = *target;
   impl->lanes = table.lanes;
   impl->config = *config;
+  impl->fold = table.fold;
 
   internal::TileParams params;
   params.vector_lanes = static_cast<int64_t>(table.lanes);
   params.heights = CostsOf(**config);
   const int most = internal::kMaxTileRows / static_cast<int>(table.lanes);
   params.heights.heights = std::min(params.heights.heights, most);
-  impl->data =
-      internal::BuildPlan(problem, mask, options, params, internal::ScanBitsFunction(*target));
+  impl->data = internal::BuildPlan(problem, mask, options, params,
+                                   internal::ScanBitsFunction(*target), impl->threads);
   const size_t rows = static_cast<size_t>(params.heights.heights) * table.lanes;
   impl->worker_bytes =
       sizeof(float) * internal::ScratchFloats(rows, table.lanes, static_cast<size_t>(problem.dim),
                                               static_cast<size_t>(problem.v_dim));
+  impl->shared_bytes = internal::SharedBytes(impl->data);
   if (options.backend == Backend::kReference) {
     Result<Reference> reference = Reference::Make(problem, mask, options);
     if (!reference.ok()) return reference.status();
@@ -110,7 +112,8 @@ Status Plan::Run(const RunArgs& args) const {
 const Problem& Plan::problem() const { return impl_->data.problem; }
 
 size_t Plan::workspace_bytes(int threads) const {
-  return impl_->worker_bytes * static_cast<size_t>(threads > 0 ? threads : impl_->threads);
+  const size_t workers = static_cast<size_t>(threads > 0 ? threads : impl_->threads);
+  return impl_->shared_bytes + impl_->worker_bytes * workers;
 }
 
 PlanStats Plan::stats() const {

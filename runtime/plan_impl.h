@@ -26,11 +26,16 @@ struct Plan::Impl {
   const internal::TileConfig* config = nullptr;
   std::optional<Reference> reference;  // given: it computes, row by row
 
-  /// Scratch of one worker, a multiple of 64.
+  internal::FoldFunction fold = nullptr;
+  /// Scratch of one worker, and what the workers of a run share; multiples of 64.
   size_t worker_bytes = 0;
+  size_t shared_bytes = 0;
 };
 
 namespace internal {
+
+/// Bytes that the workers of a run share: states of split tiles, and a counter for each.
+size_t SharedBytes(const PlanData& data);
 
 /// Runs a plan on checked arguments.
 Status RunPlan(const Plan::Impl& plan, const RunArgs& args);

@@ -15,18 +15,23 @@ struct Release {
   void operator()(void* memory) const { ::operator delete(memory, kAlignment); }
 };
 
+struct Buffer {
+  std::unique_ptr<void, Release> memory;
+  size_t capacity = 0;
+};
+
 }  // namespace
 
-void* ThreadScratch(size_t bytes) {
-  static thread_local std::unique_ptr<void, Release> memory;
-  static thread_local size_t capacity = 0;
-  if (capacity < bytes) {
-    memory.reset();
-    capacity = 0;
-    memory.reset(::operator new(bytes, kAlignment, std::nothrow));
-    if (memory != nullptr) capacity = bytes;
+void* ThreadScratch(ScratchUse use, size_t bytes) {
+  static thread_local Buffer buffers[2];
+  Buffer& buffer = buffers[use == ScratchUse::kRun];
+  if (buffer.capacity < bytes) {
+    buffer.memory.reset();
+    buffer.capacity = 0;
+    buffer.memory.reset(::operator new(bytes, kAlignment, std::nothrow));
+    if (buffer.memory != nullptr) buffer.capacity = bytes;
   }
-  return memory.get();
+  return buffer.memory.get();
 }
 
 }  // namespace internal

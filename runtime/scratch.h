@@ -10,9 +10,13 @@ namespace skipattn {
 inline namespace v0 {
 namespace internal {
 
-/// At least `bytes` bytes, aligned to 64, that belong to the calling thread until it asks again or
-/// ends; null if there is no memory. Allocates only when more is asked for than ever before.
-void* ThreadScratch(size_t bytes);
+/// Two buffers a thread: what it computes in, and what a run that it began shares with others.
+enum class ScratchUse { kWorker, kRun };
+
+/// At least `bytes` bytes, aligned to 64, that belong to the calling thread until it asks again for
+/// the same use or ends; null if there is no memory. Allocates only when more is asked for than
+/// ever before.
+void* ThreadScratch(ScratchUse use, size_t bytes);
 
 }  // namespace internal
 }  // namespace v0

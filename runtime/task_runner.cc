@@ -1,0 +1,160 @@
+// Tasks to kernel calls; see task_runner.h.
+#include "runtime/task_runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <new>
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace {
+
+using Counter = std::atomic<int32_t>;
+
+/// A view of f32 elements as a pointer that indices are added to.
+template <typename Data, typename View>
+Data* At(const View& view, int64_t b, int64_t h, int64_t t) {
+  return static_cast<Data*>(view.data) + b * view.stride[0] + h * view.stride[1] +
+         t * view.stride[2];
+}
+
+size_t CounterBytes(const PlanData& data) {
+  return (data.splits.size() * sizeof(Counter) + 63) / 64 * 64;
+}
+
+}  // namespace
+
+size_t SharedBytes(const PlanData& data) {
+  return CounterBytes(data) + (data.state_floats * sizeof(float) + 63) / 64 * 64;
+}
+
+/// What the pointers of TileArgs point at.
+struct TaskRunner::Lanes {
+  const float* q[kMaxTileRows];
+  float* out[kMaxTileRows];
+  float* lse[kMaxTileRows];
+  int64_t lo[kMaxTileRows], hi[kMaxTileRows];
+};
+
+TaskRunner::TaskRunner(const Plan::Impl& plan, const RunArgs& args, void* shared)
+    : plan_(plan), args_(args) {
+  const PlanData& data = plan.data;
+  if (data.splits.empty()) return;
+  parts_left_ = static_cast<Counter*>(shared);
+  for (size_t n = 0; n < data.splits.size(); ++n) {
+    new (parts_left_ + n) Counter(static_cast<int32_t>(data.splits[n].parts));
+  }
+  states_ = reinterpret_cast<float*>(static_cast<char*>(shared) + CounterBytes(data));
+}
+
+void TaskRunner::Run(const Task& task, float* scratch) const {
+  if (task.tile_begin == task.tile_end) {
+    FillEmptyRows(task);
+    return;
+  }
+  const PlanData& data = plan_.data;
+  const Plane& plane = data.PlaneOf(task.b, task.slot);
+  const int64_t kv_head =
+      task.slot * data.params.heads / (data.problem.heads / data.problem.kv_heads);
+  Lanes lanes;
+  TileArgs args = {};
+  args.q = lanes.q;
+  args.out = lanes.out;
+  args.lse = args_.lse.given() ? lanes.lse : nullptr;
+  args.lo = lanes.lo;
+  args.hi = lanes.hi;
+  args.dim = static_cast<size_t>(data.problem.dim);
+  args.v_dim = static_cast<size_t>(data.problem.v_dim);
+  args.q_scale = plan_.q_scale;
+  args.k = At<const float>(args_.k, task.b, kv_head, 0);
+  args.v = At<const float>(args_.v, task.b, kv_head, 0);
+  args.k_stride = args_.k.stride[2];
+  args.v_stride = args_.v.stride[2];
+  args.lane_bits = plane.lane_bits.data();
+  args.empty_rows = plan_.empty_rows;
+  args.scratch = scratch;
+  for (int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+    RunTile(task, plane.tiles[static_cast<size_t>(t)], lanes, args);
+  }
+}
+
+void TaskRunner::RunTile(const Task& task, const Tile& tile, Lanes& lanes, TileArgs& args) const {
+  const PlanData& data = plan_.data;
+  const Plane& plane = data.PlaneOf(task.b, task.slot);
+  args.rows = static_cast<size_t>(tile.lanes);
+  args.segments = plane.segments.data() + tile.first_segment;
+  args.segment_count = static_cast<size_t>(tile.segment_count);
+  args.origin = tile.origin;
+  // Lane by lane, the heads of one query row after the other; dividing for each lane would show.
+  int64_t row = tile.first_lane / data.params.heads;
+  int64_t head = tile.first_lane % data.params.heads;
+  for (int32_t lane = 0; lane < tile.lanes; ++lane) {
+    const int64_t query = plane.queries[static_cast<size_t>(row)];
+    const int64_t q_head = task.slot * data.params.heads + head;
+    lanes.q[lane] = At<const float>(args_.q, task.b, q_head, query);
+    lanes.out[lane] = At<float>(args_.out, task.b, q_head, query);
+    if (args.lse != nullptr) lanes.lse[lane] = At<float>(args_.lse, task.b, q_head, query);
+    lanes.lo[lane] = plane.intervals[static_cast<size_t>(row)].begin;
+    lanes.hi[lane] = plane.intervals[static_cast<size_t>(row)].end;
+    if (++head == data.params.heads) {
+      head = 0;
+      ++row;
+    }
+  }
+  if (task.split >= 0) {
+    RunPart(task, tile, args);
+  } else {
+    plan_.config->tile[tile.vectors - 1](args);
+  }
+}
+
+void TaskRunner::RunPart(const Task& task, const Tile& tile, TileArgs& args) const {
+  const Split& split = plan_.data.splits[static_cast<size_t>(task.split)];
+  const TileFunction run = plan_.config->tile[tile.vectors - 1];
+  args.states = states_ + split.states;
+  args.chunk_begin = static_cast<size_t>(task.chunk_begin);
+  args.chunk_end = static_cast<size_t>(task.chunk_end);
+  run(args);
+  // Whoever ends last has seen, by this counter, all that the others wrote.
+  if (parts_left_[task.split].fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  args.chunk_end = static_cast<size_t>(split.chunks);
+  if (plan_.fold(args, static_cast<size_t>(tile.vectors) * plan_.lanes)) {
+    args.states = nullptr;
+    run(args);
+  }
+}
+
+void TaskRunner::FillEmptyRows(const Task& task) const {
+  const PlanData& data = plan_.data;
+  for (int64_t n = 0; n < data.params.heads; ++n) {
+    const int64_t head = task.slot * data.params.heads + n;
+    for (const internal::Run& run : data.PlaneOf(task.b, task.slot).empty_rows) {
+      if (args_.lse.given()) FillLse(task.b, head, run);
+      if (plan_.empty_rows == EmptyRows::kZero) FillZero(task.b, head, run);
+    }
+  }
+}
+
+void TaskRunner::FillLse(int64_t b, int64_t head, const internal::Run& run) const {
+  for (int64_t query = run.begin; query < run.end; ++query) {
+    *At<float>(args_.lse, b, head, query) = -INFINITY;
+  }
+}
+
+void TaskRunner::FillZero(int64_t b, int64_t head, const internal::Run& run) const {
+  const int64_t v_dim = plan_.data.problem.v_dim;
+  if (args_.out.stride[2] == v_dim) {  // one block, which is faster
+    std::fill_n(At<float>(args_.out, b, head, run.begin), (run.end - run.begin) * v_dim, 0.0f);
+    return;
+  }
+  for (int64_t query = run.begin; query < run.end; ++query) {
+    std::fill_n(At<float>(args_.out, b, head, query), v_dim, 0.0f);
+  }
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
