@@ -1,4 +1,6 @@
 // f32 attention kernels of every target: the configurations and their table.
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_f32.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -20,10 +22,14 @@ inline namespace v0 {
 namespace internal {
 namespace HWY_NAMESPACE {
 
-template <int kKeys, int kVectors, int kHeight, int kSumRows, int kSumVectors>
+// The function for tiles of kHeight vectors of a configuration whose tallest tiles are given.
+template <int kKeys, int kVectors, int kRows, int kColumns, int kHeight>
 constexpr TileFunction TileOf() {
-  if constexpr (kHeight <= kVectors) {
-    return &Tile<kKeys, kHeight, kSumRows, kSumVectors>;
+  constexpr TileShape kBest = kBestShapes[kHeight - 1];
+  if constexpr (kHeight == kVectors) {
+    return &Tile<kKeys, kVectors, kRows, kColumns>;
+  } else if constexpr (kHeight < kVectors) {
+    return &Tile<kBest.score_keys, kHeight, kBest.sum_rows, kBest.sum_vectors>;
   } else {
     return nullptr;
   }
@@ -33,13 +39,19 @@ constexpr TileFunction TileOf() {
   TileConfig{                                                                                \
       #keys "x" #vectors "-" #rows "x" #columns,                                             \
       {keys, vectors, rows, columns},                                                        \
-      {TileOf<keys, vectors, 1, rows, columns>(), TileOf<keys, vectors, 2, rows, columns>(), \
-       TileOf<keys, vectors, 3, rows, columns>(), TileOf<keys, vectors, 4, rows, columns>()}},
+      {TileOf<keys, vectors, rows, columns, 1>(), TileOf<keys, vectors, rows, columns, 2>(), \
+       TileOf<keys, vectors, rows, columns, 3>(), TileOf<keys, vectors, rows, columns, 4>()}},
 
 KernelTable Table() {
   static const TileConfig kConfigs[] = {SKIPATTN_TILE_CONFIGS(SKIPATTN_CONFIG)};
-  return {hn::Lanes(hn::ScalableTag<float>()), kConfigs, sizeof(kConfigs) / sizeof(kConfigs[0]),
-          &Fold};
+  KernelTable table = {};
+  table.lanes = hn::Lanes(hn::ScalableTag<float>());
+  table.configs = kConfigs;
+  table.config_count = sizeof(kConfigs) / sizeof(kConfigs[0]);
+  table.fold = &Fold;
+  std::copy(kHeightCosts, kHeightCosts + kMaxVectors, table.height_costs);
+  table.tile_keys = kTileKeys;
+  return table;
 }
 #undef SKIPATTN_CONFIG
 

@@ -17,7 +17,8 @@ namespace internal {
 /// Heights that are compiled: a tile has 1 to so many vectors of query rows.
 inline constexpr int kMaxVectors = 4;
 
-/// Register blocking of the two micro-kernels; which values win differs by target.
+/// Register blocking of the two micro-kernels, for tiles of `score_vectors` vectors of rows; which
+/// values win differs by target.
 struct TileShape {
   int score_keys, score_vectors;  // scores: keys x vectors of query rows
   int sum_rows, sum_vectors;      // weighted sum: query rows x vectors of value columns
@@ -68,6 +69,8 @@ struct KernelTable {
   const TileConfig* configs;
   size_t config_count;
   FoldFunction fold;
+  float height_costs[kMaxVectors];  // time of a key of tiles of n + 1 vectors; only ratios count
+  float tile_keys;                  // what a tile costs beside its keys, in keys
 };
 
 /// The kernels of a compiled and supported target bit.

@@ -37,12 +37,13 @@ float QueryScale(const Problem& problem, const AttentionOptions& options) {
   return static_cast<float>(scale * kLog2E);
 }
 
-/// Relative cost per key of each tile height: the work, and what a key costs at any height.
-internal::HeightCosts CostsOf(const TileConfig& config) {
-  constexpr float kPerKey = 0.3f;
+/// The heights of a configuration that fit into a word of lane bits, and their costs.
+internal::HeightCosts CostsOf(const internal::KernelTable& table, const TileConfig& config) {
   internal::HeightCosts costs;
-  costs.heights = config.shape.score_vectors;
-  for (int h = 1; h <= costs.heights; ++h) costs.cost[h - 1] = static_cast<float>(h) + kPerKey;
+  costs.heights =
+      std::min(config.shape.score_vectors, internal::kMaxTileRows / static_cast<int>(table.lanes));
+  std::copy_n(table.height_costs, costs.heights, costs.cost);
+  costs.tile_keys = table.tile_keys;
   return costs;
 }
 
@@ -72,9 +73,7 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
 
   internal::TileParams params;
   params.vector_lanes = static_cast<int64_t>(table.lanes);
-  params.heights = CostsOf(**config);
-  const int most = internal::kMaxTileRows / static_cast<int>(table.lanes);
-  params.heights.heights = std::min(params.heights.heights, most);
+  params.heights = CostsOf(table, **config);
   impl->data = internal::BuildPlan(problem, mask, options, params,
                                    internal::ScanBitsFunction(*target), impl->threads);
   const size_t rows = static_cast<size_t>(params.heights.heights) * table.lanes;
