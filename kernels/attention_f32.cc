@@ -11,6 +11,7 @@
 #include "kernels/fold-inl.h"
 #include "kernels/tile-inl.h"
 #include "kernels/tile.h"
+#include "kernels/zero-inl.h"
 
 #ifdef __FAST_MATH__
 #error "the exact arithmetic needs IEEE floating point: compile without -ffast-math"
@@ -49,6 +50,7 @@ KernelTable Table() {
   table.configs = kConfigs;
   table.config_count = sizeof(kConfigs) / sizeof(kConfigs[0]);
   table.fold = &Fold;
+  table.zero = &Zero;
   std::copy(kHeightCosts, kHeightCosts + kMaxVectors, table.height_costs);
   table.tile_keys = kTileKeys;
   return table;

@@ -10,7 +10,6 @@
 #include "hwy/highway.h"
 #include "kernels/tile.h"
 
-HWY_BEFORE_NAMESPACE();
 namespace skipattn {
 inline namespace v0 {
 namespace internal {
@@ -52,6 +51,5 @@ constexpr float kTileKeys = 5;
 }  // namespace internal
 }  // namespace v0
 }  // namespace skipattn
-HWY_AFTER_NAMESPACE();
 
 #endif  // SKIPATTN_KERNELS_CONFIGS_INL_H_

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "kernels/prefetch.h"
 #include "kernels/repeat.h"
 #include "kernels/rows.h"
 
@@ -83,13 +84,14 @@ HWY_INLINE void ScoreTail(D d, const Rows& k, size_t key, size_t count,
 }
 
 // Scores of `keys` keys for kVectors vectors of rows. qt: [dim][rows], s: [keys][rows], both with
-// rows = kVectors * lanes and aligned.
+// rows = kVectors * lanes and aligned. `ahead` goes on by a step per block.
 template <int kKeys, int kVectors, class D, class Rows>
 HWY_NOINLINE void Scores(D d, const Rows& k, size_t keys, const float* HWY_RESTRICT qt, size_t dim,
-                         float* HWY_RESTRICT s) {
+                         float* HWY_RESTRICT s, Prefetcher& ahead) {
   const size_t rows = kVectors * hn::Lanes(d);
   size_t key = 0;
   for (; key + kKeys <= keys; key += kKeys) {
+    ahead.Step();
     ScoreBlock<kKeys, kVectors>(d, k, key, qt, dim, s + key * rows);
   }
   ScoreTail<kKeys - 1, kVectors>(d, k, key, keys - key, qt, dim, s + key * rows);

@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "kernels/chunk.h"
 #include "kernels/fold-inl.h"
+#include "kernels/prefetch.h"
 #include "kernels/result-inl.h"
 #include "kernels/rows.h"
 #include "kernels/scores-inl.h"
@@ -37,10 +38,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>
 HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Rows& k,
-                         const Rows& v, const TileScratch& scratch, bool first, bool select) {
+                         const Rows& v, const TileScratch& scratch, Prefetcher& ahead, bool first,
+                         bool select) {
   const size_t lanes = hn::Lanes(d);
   const size_t rows = kVectors * lanes;
-  Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s);
+  Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s, ahead);
   MaskScores(d, tile, chunk, rows, scratch);
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
@@ -66,16 +68,27 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
 // The same for a chunk whose keys may lie anywhere.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
 HWY_INLINE void RunAnyChunk(D d, const TileArgs& tile, const Chunk& chunk,
-                            const TileScratch& scratch, bool first, bool select) {
+                            const TileScratch& scratch, Prefetcher& ahead, bool first,
+                            bool select) {
   if (chunk.contiguous) {
     const int64_t key = chunk.spans[0].key;
     const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
     const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, first, select);
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, first,
+                                                     select);
   } else {
     const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, first, select);
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, first,
+                                                     select);
   }
+}
+
+inline size_t KeysOf(const TileArgs& tile) {
+  int64_t keys = 0;
+  for (size_t s = 0; s < tile.segment_count; ++s) {
+    keys += tile.segments[s].end - tile.segments[s].begin;
+  }
+  return static_cast<size_t>(keys);
 }
 
 // Computes and writes the tile; returns whether a NaN was written.
@@ -84,10 +97,12 @@ HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, b
   const size_t rows = kVectors * hn::Lanes(d);
   ResetRows(d, rows, scratch.state);
   if (select) std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  Prefetcher ahead(tile, KeysOf(tile) / kKeys);
   ChunkReader reader(tile);
   Chunk chunk;
   for (bool first = true; reader.Next(chunk); first = false) {
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, first, select);
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, first,
+                                                        select);
   }
   return WriteResult(d, tile, rows, scratch);
 }
@@ -96,6 +111,7 @@ HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, b
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
 HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
   const size_t rows = kVectors * hn::Lanes(d);
+  Prefetcher ahead(tile, (tile.chunk_end - tile.chunk_begin) * kChunk / kKeys);
   ChunkReader reader(tile);
   Chunk chunk;
   for (size_t n = 0; n < tile.chunk_end && reader.Next(chunk); ++n) {
@@ -103,7 +119,8 @@ HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
     const ChunkState state(tile, rows, hn::Lanes(d), n);
     ResetRows(d, rows, scratch.state);
     scratch.o = state.o;
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, true, false);
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, true,
+                                                        false);
     std::copy_n(scratch.state.chunk_max, rows, state.max);
     std::copy_n(scratch.state.sum, rows, state.sum);
   }

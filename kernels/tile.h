@@ -43,6 +43,11 @@ struct TileArgs {
   EmptyRows empty_rows;
   float* scratch;  // ScratchFloats() floats, 64-byte aligned
 
+  // What the same thread computes next, to be fetched in the meantime, or null; and whether its
+  // keys are others than this tile's.
+  const TileArgs* next;
+  bool next_keys;
+
   // Where the keys are split: instead of the result, the states of chunks [chunk_begin, chunk_end)
   // of those that have keys are left at `states`, each at its number times ChunkStateFloats().
   float* states;  // null otherwise
@@ -55,6 +60,9 @@ using TileFunction = void (*)(const TileArgs&);
 /// the result; q, k, v and the segments are not looked at. Returns whether a NaN was written: then
 /// the tile must run whole, which tells masked keys from NaN by right.
 using FoldFunction = bool (*)(const TileArgs&, size_t rows);
+
+/// Writes `count` zeros.
+using ZeroFunction = void (*)(float* to, size_t count);
 
 /// One compiled configuration. `tile[n]` computes tiles of n + 1 vectors of rows.
 struct TileConfig {
@@ -69,6 +77,7 @@ struct KernelTable {
   const TileConfig* configs;
   size_t config_count;
   FoldFunction fold;
+  ZeroFunction zero;
   float height_costs[kMaxVectors];  // time of a key of tiles of n + 1 vectors; only ratios count
   float tile_keys;                  // what a tile costs beside its keys, in keys
 };

@@ -186,12 +186,16 @@ int64_t RowCompiler::GridOrigin(int64_t found, int64_t b) const {
 }
 
 PlaneRows RowCompiler::Compile(int64_t b, int64_t h) {
+  PlaneRows plane;
+  if (problem_.q_len == 0 || problem_.k_len == 0) {  // arrays of terms may have no elements then
+    Append(plane.empty_rows, 0, problem_.q_len);
+    return plane;
+  }
   PlaneTerms terms;
   terms.band = BandOf(b);
   terms.documents = SplitDocuments(problem_, terms_, b, LivePositions(true, b, h));
   if (!dense_bits_.empty()) terms.bits = dense_bits_.PlaneOf(b, h);
 
-  PlaneRows plane;
   const size_t documents = terms.documents.keys.size();
   std::vector<int64_t> origins(documents, std::numeric_limits<int64_t>::max());
   std::vector<std::vector<LiveRow>> groups(documents);

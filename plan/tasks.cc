@@ -18,7 +18,7 @@ namespace {
 // Tasks for each thread, about: with dynamic scheduling the slowest thread is late by one task at
 // most, and a task should be large beside the nanoseconds that taking it costs.
 constexpr double kTasksPerThread = 64;
-constexpr double kLeastTasks = 256;
+constexpr double kLeastTasks = 512;
 
 // A tile that is more than this share of a thread's work is split, into parts of half of it.
 constexpr double kSplitShare = 0.25;
@@ -48,6 +48,11 @@ class Cutter {
       return plane_cost_[PlaneIndex(x)] > plane_cost_[PlaneIndex(y)];
     });
     for (const auto& [b, slot] : order) CutSlot(b, slot);
+    // Empty rows last: short tasks even out the end, and tiles have tiles behind them to fetch for.
+    for (const auto& place : order) {
+      if (plan_.planes[PlaneIndex(place)].empty_rows.empty()) continue;
+      plan_.tasks.push_back({place.first, place.second, 0, 0});
+    }
   }
 
  private:
@@ -76,7 +81,6 @@ class Cutter {
     }
     std::stable_sort(plan_.tasks.begin() + static_cast<ptrdiff_t>(begin), plan_.tasks.end(),
                      [](const Task& x, const Task& y) { return x.cost > y.cost; });
-    if (!plan_.planes[index].empty_rows.empty()) plan_.tasks.push_back({b, slot, 0, 0});
   }
 
   /// One tile as parts of whole chunks that cost about `part_cost` each.

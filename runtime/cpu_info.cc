@@ -43,7 +43,7 @@ int QuotaThreads() {
 
 int AvailableThreads() {
   const int affinity = std::max(AffinityThreads(), 1);
-  const int quota = QuotaThreads();
+  static const int quota = QuotaThreads();  // reading it takes longer than a small plan
   return quota > 0 ? std::min(affinity, quota) : affinity;
 }
 

@@ -70,6 +70,7 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   impl->lanes = table.lanes;
   impl->config = *config;
   impl->fold = table.fold;
+  impl->zero = table.zero;
 
   internal::TileParams params;
   params.vector_lanes = static_cast<int64_t>(table.lanes);

@@ -27,6 +27,7 @@ struct Plan::Impl {
   std::optional<Reference> reference;  // given: it computes, row by row
 
   internal::FoldFunction fold = nullptr;
+  internal::ZeroFunction zero = nullptr;
   /// Scratch of one worker, and what the workers of a run share; multiples of 64.
   size_t worker_bytes = 0;
   size_t shared_bytes = 0;

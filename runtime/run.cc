@@ -26,6 +26,7 @@ struct Workers {
   const Plan::Impl& plan;
   const TaskRunner& runner;
   char* workspace;  // of the workers, or null
+  size_t reserve;   // so many tasks at the end are taken one by one
   std::atomic<size_t> next_task{0};
   std::atomic<bool> out_of_memory{false};
 
@@ -34,17 +35,27 @@ struct Workers {
 
   void TakeTasks(int worker) {
     void* scratch = workspace == nullptr
-                        ? ThreadScratch(ScratchUse::kWorker, plan.worker_bytes)
+                        ? ThreadScratch(plan.worker_bytes)
                         : workspace + static_cast<size_t>(worker) * plan.worker_bytes;
     if (scratch == nullptr) {
       out_of_memory = true;
       return;
     }
     const ScopedFloatEnv env;
-    const std::vector<Task>& tasks = plan.data.tasks;
-    for (size_t t; (t = next_task.fetch_add(1, std::memory_order_relaxed)) < tasks.size();) {
-      runner.Run(tasks[t], static_cast<float*>(scratch));
+    for (const Task *task = Take(), *next = nullptr; task != nullptr;
+         task = next != nullptr ? next : Take()) {
+      // One task ahead while there are plenty, so that its operands can be fetched; towards the end
+      // a thread must not keep a task that another one could run.
+      const size_t taken = next_task.load(std::memory_order_relaxed);
+      next = taken + reserve < plan.data.tasks.size() ? Take() : nullptr;
+      runner.Run(*task, next, static_cast<float*>(scratch));
     }
+  }
+
+  /// The next task that nobody has, or null.
+  const Task* Take() {
+    const size_t n = next_task.fetch_add(1, std::memory_order_relaxed);
+    return n < plan.data.tasks.size() ? &plan.data.tasks[n] : nullptr;
   }
 };
 
@@ -96,16 +107,14 @@ Status RunPlan(const Plan::Impl& plan, const RunArgs& args) {
   const size_t tasks = plan.data.tasks.size();
   if (tasks == 0) return {};
 
-  void* shared = args.workspace;
-  if (args.workspace == nullptr && plan.shared_bytes > 0) {
-    shared = ThreadScratch(ScratchUse::kRun, plan.shared_bytes);
-    if (shared == nullptr) return OutOfMemory();
-  }
+  const RunScratch kept(args.workspace == nullptr ? plan.shared_bytes : 0);
+  void* shared = args.workspace == nullptr ? kept.data() : args.workspace;
+  if (shared == nullptr && plan.shared_bytes > 0) return OutOfMemory();
   const TaskRunner runner(plan, args, shared);
   char* workspace = static_cast<char*>(args.workspace);
   if (workspace != nullptr) workspace += plan.shared_bytes;
-  Workers workers = {plan, runner, workspace};
   const size_t count = std::min(tasks, static_cast<size_t>(threads));
+  Workers workers = {plan, runner, workspace, count > 1 ? 4 * count : 0};
   RunWorkers(static_cast<int>(count), plan.parallel_for, &Workers::Work, &workers);
   return workers.out_of_memory ? OutOfMemory() : Status();
 }

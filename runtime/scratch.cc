@@ -15,23 +15,50 @@ struct Release {
   void operator()(void* memory) const { ::operator delete(memory, kAlignment); }
 };
 
+void* Allocate(size_t bytes) { return ::operator new(bytes, kAlignment, std::nothrow); }
+
 struct Buffer {
   std::unique_ptr<void, Release> memory;
   size_t capacity = 0;
+  bool in_use = false;
+
+  void* AtLeast(size_t bytes) {
+    if (capacity < bytes) {
+      memory.reset();
+      capacity = 0;
+      memory.reset(Allocate(bytes));
+      if (memory != nullptr) capacity = bytes;
+    }
+    return memory.get();
+  }
 };
+
+Buffer& RunBuffer() {
+  static thread_local Buffer buffer;
+  return buffer;
+}
 
 }  // namespace
 
-void* ThreadScratch(ScratchUse use, size_t bytes) {
-  static thread_local Buffer buffers[2];
-  Buffer& buffer = buffers[use == ScratchUse::kRun];
-  if (buffer.capacity < bytes) {
-    buffer.memory.reset();
-    buffer.capacity = 0;
-    buffer.memory.reset(::operator new(bytes, kAlignment, std::nothrow));
-    if (buffer.memory != nullptr) buffer.capacity = bytes;
+void* ThreadScratch(size_t bytes) {
+  static thread_local Buffer buffer;
+  return buffer.AtLeast(bytes);
+}
+
+RunScratch::RunScratch(size_t bytes) {
+  if (bytes == 0) return;
+  Buffer& buffer = RunBuffer();
+  kept_ = !buffer.in_use;
+  data_ = kept_ ? buffer.AtLeast(bytes) : Allocate(bytes);
+  if (kept_) buffer.in_use = true;
+}
+
+RunScratch::~RunScratch() {
+  if (kept_) {
+    RunBuffer().in_use = false;
+  } else {
+    Release()(data_);
   }
-  return buffer.memory.get();
 }
 
 }  // namespace internal

@@ -16,6 +16,13 @@ bool HasNativeFma(int64_t target) {
   return (target & (HWY_SSE2 | HWY_SSSE3 | HWY_SSE4 | HWY_SCALAR | HWY_EMU128)) == 0;
 }
 
+/// Target bits that this CPU can run. Asked for once: in a virtual machine every cpuid instruction
+/// leaves it, and Highway's question takes 40 us.
+int64_t Supported() {
+  static const int64_t supported = hwy::SupportedTargets();
+  return supported;
+}
+
 /// Calls use(bit) for each compiled target, best first: the lowest bit is the best.
 template <class Use>
 void ForEachCompiled(Use use) {
@@ -28,7 +35,7 @@ Result<int64_t> FindTarget(const std::string& name) {
   int64_t found = 0;
   std::string names;
   ForEachCompiled([&](int64_t target) {
-    if ((hwy::SupportedTargets() & target) == 0) return;
+    if ((Supported() & target) == 0) return;
     names += (names.empty() ? "" : ", ") + std::string(hwy::TargetName(target));
     if (found == 0 && (name.empty() || name == hwy::TargetName(target))) found = target;
   });
@@ -43,7 +50,7 @@ const char* TargetName(int64_t target) { return hwy::TargetName(target); }
 std::vector<TargetInfo> CompiledTargets() {
   std::vector<TargetInfo> targets;
   internal::ForEachCompiled([&](int64_t target) {
-    const bool supported = (hwy::SupportedTargets() & target) != 0;
+    const bool supported = (internal::Supported() & target) != 0;
     const size_t lanes = supported ? internal::KernelsF32(target).lanes : 0;
     targets.push_back({hwy::TargetName(target), supported, internal::HasNativeFma(target),
                        static_cast<int>(lanes)});

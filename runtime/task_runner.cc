@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace skipattn {
 inline namespace v0 {
@@ -31,8 +32,9 @@ size_t SharedBytes(const PlanData& data) {
   return CounterBytes(data) + (data.state_floats * sizeof(float) + 63) / 64 * 64;
 }
 
-/// What the pointers of TileArgs point at.
-struct TaskRunner::Lanes {
+/// A tile as a kernel wants it, with what its pointers point at.
+struct TaskRunner::Job {
+  TileArgs args;
   const float* q[kMaxTileRows];
   float* out[kMaxTileRows];
   float* lse[kMaxTileRows];
@@ -50,22 +52,49 @@ TaskRunner::TaskRunner(const Plan::Impl& plan, const RunArgs& args, void* shared
   states_ = reinterpret_cast<float*>(static_cast<char*>(shared) + CounterBytes(data));
 }
 
-void TaskRunner::Run(const Task& task, float* scratch) const {
+void TaskRunner::Run(const Task& task, const Task* next, float* scratch) const {
   if (task.tile_begin == task.tile_end) {
     FillEmptyRows(task);
     return;
   }
+  const Plane& plane = plan_.data.PlaneOf(task.b, task.slot);
+  Job jobs[2];
+  Job *now = &jobs[0], *then = &jobs[1];
+  Prepare(task, task.tile_begin, *now);
+  for (int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+    now->args.scratch = scratch;
+    if (t + 1 < task.tile_end) {
+      Prepare(task, t + 1, *then);
+      now->args.next = &then->args;
+    } else if (next != nullptr && next->tile_begin < next->tile_end) {
+      Prepare(*next, next->tile_begin, *then);
+      now->args.next = &then->args;
+      now->args.next_keys = then->args.k != now->args.k;
+    }
+    const Tile& tile = plane.tiles[static_cast<size_t>(t)];
+    if (task.split >= 0) {
+      RunPart(task, tile, now->args);
+    } else {
+      plan_.config->tile[tile.vectors - 1](now->args);
+    }
+    std::swap(now, then);
+  }
+}
+
+void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
   const PlanData& data = plan_.data;
   const Plane& plane = data.PlaneOf(task.b, task.slot);
+  const Tile& tile = plane.tiles[static_cast<size_t>(tile_index)];
   const int64_t kv_head =
       task.slot * data.params.heads / (data.problem.heads / data.problem.kv_heads);
-  Lanes lanes;
-  TileArgs args = {};
-  args.q = lanes.q;
-  args.out = lanes.out;
-  args.lse = args_.lse.given() ? lanes.lse : nullptr;
-  args.lo = lanes.lo;
-  args.hi = lanes.hi;
+  TileArgs& args = job.args;
+  args = {};
+  args.rows = static_cast<size_t>(tile.lanes);
+  args.q = job.q;
+  args.out = job.out;
+  args.lse = args_.lse.given() ? job.lse : nullptr;
+  args.lo = job.lo;
+  args.hi = job.hi;
   args.dim = static_cast<size_t>(data.problem.dim);
   args.v_dim = static_cast<size_t>(data.problem.v_dim);
   args.q_scale = plan_.q_scale;
@@ -73,41 +102,26 @@ void TaskRunner::Run(const Task& task, float* scratch) const {
   args.v = At<const float>(args_.v, task.b, kv_head, 0);
   args.k_stride = args_.k.stride[2];
   args.v_stride = args_.v.stride[2];
-  args.lane_bits = plane.lane_bits.data();
-  args.empty_rows = plan_.empty_rows;
-  args.scratch = scratch;
-  for (int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-    RunTile(task, plane.tiles[static_cast<size_t>(t)], lanes, args);
-  }
-}
-
-void TaskRunner::RunTile(const Task& task, const Tile& tile, Lanes& lanes, TileArgs& args) const {
-  const PlanData& data = plan_.data;
-  const Plane& plane = data.PlaneOf(task.b, task.slot);
-  args.rows = static_cast<size_t>(tile.lanes);
   args.segments = plane.segments.data() + tile.first_segment;
   args.segment_count = static_cast<size_t>(tile.segment_count);
+  args.lane_bits = plane.lane_bits.data();
   args.origin = tile.origin;
+  args.empty_rows = plan_.empty_rows;
   // Lane by lane, the heads of one query row after the other; dividing for each lane would show.
   int64_t row = tile.first_lane / data.params.heads;
   int64_t head = tile.first_lane % data.params.heads;
   for (int32_t lane = 0; lane < tile.lanes; ++lane) {
     const int64_t query = plane.queries[static_cast<size_t>(row)];
     const int64_t q_head = task.slot * data.params.heads + head;
-    lanes.q[lane] = At<const float>(args_.q, task.b, q_head, query);
-    lanes.out[lane] = At<float>(args_.out, task.b, q_head, query);
-    if (args.lse != nullptr) lanes.lse[lane] = At<float>(args_.lse, task.b, q_head, query);
-    lanes.lo[lane] = plane.intervals[static_cast<size_t>(row)].begin;
-    lanes.hi[lane] = plane.intervals[static_cast<size_t>(row)].end;
+    job.q[lane] = At<const float>(args_.q, task.b, q_head, query);
+    job.out[lane] = At<float>(args_.out, task.b, q_head, query);
+    if (args.lse != nullptr) job.lse[lane] = At<float>(args_.lse, task.b, q_head, query);
+    job.lo[lane] = plane.intervals[static_cast<size_t>(row)].begin;
+    job.hi[lane] = plane.intervals[static_cast<size_t>(row)].end;
     if (++head == data.params.heads) {
       head = 0;
       ++row;
     }
-  }
-  if (task.split >= 0) {
-    RunPart(task, tile, args);
-  } else {
-    plan_.config->tile[tile.vectors - 1](args);
   }
 }
 
@@ -147,11 +161,12 @@ void TaskRunner::FillLse(int64_t b, int64_t head, const internal::Run& run) cons
 void TaskRunner::FillZero(int64_t b, int64_t head, const internal::Run& run) const {
   const int64_t v_dim = plan_.data.problem.v_dim;
   if (args_.out.stride[2] == v_dim) {  // one block, which is faster
-    std::fill_n(At<float>(args_.out, b, head, run.begin), (run.end - run.begin) * v_dim, 0.0f);
+    plan_.zero(At<float>(args_.out, b, head, run.begin),
+               static_cast<size_t>((run.end - run.begin) * v_dim));
     return;
   }
   for (int64_t query = run.begin; query < run.end; ++query) {
-    std::fill_n(At<float>(args_.out, b, head, query), v_dim, 0.0f);
+    plan_.zero(At<float>(args_.out, b, head, query), static_cast<size_t>(v_dim));
   }
 }
 

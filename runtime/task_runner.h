@@ -20,13 +20,14 @@ class TaskRunner {
   /// `shared`: SharedBytes() bytes for this run alone, aligned to 64; null if that is 0.
   TaskRunner(const Plan::Impl& plan, const RunArgs& args, void* shared);
 
-  /// `scratch`: worker_bytes of the calling thread, aligned to 64.
-  void Run(const Task& task, float* scratch) const;
+  /// `scratch`: worker_bytes of the calling thread, aligned to 64. `next`: the task that it will
+  /// run after this one, if it knows; its first operands are fetched in the meantime.
+  void Run(const Task& task, const Task* next, float* scratch) const;
 
  private:
-  struct Lanes;
+  struct Job;
 
-  void RunTile(const Task& task, const Tile& tile, Lanes& lanes, TileArgs& args) const;
+  void Prepare(const Task& task, int64_t tile, Job& job) const;
   void RunPart(const Task& task, const Tile& tile, TileArgs& args) const;
   void FillEmptyRows(const Task& task) const;
   void FillLse(int64_t b, int64_t head, const internal::Run& run) const;

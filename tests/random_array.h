@@ -8,20 +8,18 @@
 #include <initializer_list>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "skipattn/tensor.h"
+#include "tests/rng.h"
 
 namespace skipattn::test {
 
-using Rng = std::mt19937_64;
-
-/// A number in [least, most], the same on every platform.
+/// A number in [least, most].
 inline int64_t Uniform(Rng& rng, int64_t least, int64_t most) {
-  return least + static_cast<int64_t>(rng() % (static_cast<uint64_t>(most - least) + 1));
+  return least + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(most - least) + 1));
 }
 
 /// True once in `n` times.
@@ -88,7 +86,8 @@ class RandomArray {
     std::vector<size_t> order(shape.size());  // of the axes, the outermost first
     std::iota(order.begin(), order.end(), size_t{0});
     const bool plain = OneIn(rng, 2);
-    for (size_t n = order.size(); !plain && n > 1; --n) std::swap(order[n - 1], order[rng() % n]);
+    for (size_t n = order.size(); !plain && n > 1; --n)
+      std::swap(order[n - 1], order[rng.Below(n)]);
     int64_t step = 1;
     for (size_t n = order.size(); n-- > 0;) {
       const size_t axis = order[n];

@@ -219,5 +219,17 @@ TEST(RowsTest, PlanesAreSharedWhereTheMaskCannotTellThemApart) {
   EXPECT_FALSE(RowCompiler(problem, Mask(), {7}, PlainScan).per_batch());
 }
 
+TEST(RowsTest, ArraysWithoutElementsAreNotRead) {
+  for (const int64_t q_len : {0, 3}) {
+    const int64_t k_len = 3 - q_len;
+    const Problem problem = {1, 2, 2, q_len, k_len, 4, 4};
+    const ConstTensor nothing(nullptr, DType::kBool, {2, q_len, k_len});
+    RowCompiler compiler(problem, mask::Dense(nothing, "hqk"), {}, PlainScan);
+    const PlaneRows plane = compiler.Compile(0, 1);
+    EXPECT_TRUE(plane.rows.empty());
+    EXPECT_EQ(plane.empty_rows, q_len > 0 ? Runs({{0, q_len}}) : Runs());
+  }
+}
+
 }  // namespace
 }  // namespace skipattn::internal

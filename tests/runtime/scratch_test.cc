@@ -14,34 +14,55 @@ namespace internal {
 namespace {
 
 TEST(ScratchTest, IsAlignedWritableAndKept) {
-  void* first = ThreadScratch(ScratchUse::kWorker, 1000);
+  void* first = ThreadScratch(1000);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
   std::memset(first, 1, 1000);
-  EXPECT_EQ(ThreadScratch(ScratchUse::kWorker, 10), first)
-      << "less is asked for: nothing is allocated";
-  EXPECT_EQ(ThreadScratch(ScratchUse::kWorker, 1000), first);
-  void* larger = ThreadScratch(ScratchUse::kWorker, 1 << 20);
+  EXPECT_EQ(ThreadScratch(10), first) << "less is asked for: nothing is allocated";
+  EXPECT_EQ(ThreadScratch(1000), first);
+  void* larger = ThreadScratch(1 << 20);
   ASSERT_NE(larger, nullptr);
   std::memset(larger, 1, 1 << 20);
-  EXPECT_EQ(ThreadScratch(ScratchUse::kWorker, 1000), larger);
+  EXPECT_EQ(ThreadScratch(1000), larger);
 }
 
 TEST(ScratchTest, EachThreadHasItsOwn) {
-  void* mine = ThreadScratch(ScratchUse::kWorker, 64);
+  void* mine = ThreadScratch(64);
   void* other = nullptr;
-  std::thread([&] { other = ThreadScratch(ScratchUse::kWorker, 64); }).join();
+  std::thread([&] { other = ThreadScratch(64); }).join();
   EXPECT_NE(other, nullptr);
   EXPECT_NE(other, mine);
 }
 
-TEST(ScratchTest, TheTwoUsesAreApart) {
-  EXPECT_NE(ThreadScratch(ScratchUse::kRun, 64), ThreadScratch(ScratchUse::kWorker, 64));
+TEST(ScratchTest, RunsOfOneThreadKeepTheirBuffer) {
+  void* first;
+  {
+    const RunScratch run(1000);
+    first = run.data();
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
+    EXPECT_NE(first, ThreadScratch(1000));
+  }
+  const RunScratch again(900);
+  EXPECT_EQ(again.data(), first);
+}
+
+TEST(ScratchTest, ARunWithinARunHasMemoryOfItsOwn) {
+  const RunScratch outer(256);
+  std::memset(outer.data(), 1, 256);
+  {
+    const RunScratch inner(512);
+    ASSERT_NE(inner.data(), nullptr);
+    EXPECT_NE(inner.data(), outer.data());
+    std::memset(inner.data(), 2, 512);
+  }
+  EXPECT_EQ(static_cast<char*>(outer.data())[255], 1);
+  EXPECT_EQ(RunScratch(0).data(), nullptr);
 }
 
 TEST(ScratchTest, NoMemoryIsNull) {
-  EXPECT_EQ(ThreadScratch(ScratchUse::kWorker, std::numeric_limits<size_t>::max() / 4), nullptr);
-  EXPECT_NE(ThreadScratch(ScratchUse::kWorker, 64), nullptr) << "and the thread goes on";
+  EXPECT_EQ(ThreadScratch(std::numeric_limits<size_t>::max() / 4), nullptr);
+  EXPECT_NE(ThreadScratch(64), nullptr) << "and the thread goes on";
 }
 
 }  // namespace
