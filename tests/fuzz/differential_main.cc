@@ -83,12 +83,12 @@ class Runner {
 int main(int argc, char** argv) {
   uint64_t seed = (uint64_t{std::random_device()()} << 16) % 1'000'000'000'000;
   int64_t problems = 0;
-  double minutes = 0;
+  double seconds = 0;
   std::vector<std::string> files;
   CLI::App app("Compares random attention problems with the exact reference, bit for bit.");
   app.add_option("--seed", seed, "First seed; any one if left out");
   app.add_option("--problems", problems, "How many seeds; 0 = no limit");
-  app.add_option("--minutes", minutes, "How long; 0 = no limit");
+  app.add_option("--seconds", seconds, "How long; 0 = no limit");
   app.add_option("FILES", files, "Inputs of libFuzzer to run instead")->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   if (files.empty()) {
     std::printf("first seed %llu\n", static_cast<unsigned long long>(seed));
     for (int64_t n = 0; problems == 0 || n < problems; ++n, ++seed) {
-      if (minutes > 0 && runner.Seconds() >= 60 * minutes) break;
+      if (seconds > 0 && runner.Seconds() >= seconds) break;
       if (runner.failures() == kMostFailures) break;
       runner.One("seed " + std::to_string(seed), [&] { return skipattn::test::RunOne(seed); });
     }
