@@ -2,7 +2,8 @@
 
 # Sets `result` to what pkg-config reads for an installation folder: from the prefix unless it is absolute.
 function(skipattn_pc_folder folder result)
-  cmake_path(APPEND "\${prefix}" "${folder}" OUTPUT_VARIABLE path)  # an absolute folder replaces the prefix
+  set(path "\${prefix}")
+  cmake_path(APPEND path "${folder}")  # an absolute folder replaces the prefix
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
@@ -12,7 +13,8 @@ function(skipattn_write_pc folder)
   set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
   if(NOT IS_ABSOLUTE "${folder}")
     cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${folder}" OUTPUT_VARIABLE up)
-    cmake_path(APPEND "\${pcfiledir}" "${up}" OUTPUT_VARIABLE pc_prefix)
+    set(pc_prefix "\${pcfiledir}")
+    cmake_path(APPEND pc_prefix "${up}")
   endif()
   skipattn_pc_folder("${CMAKE_INSTALL_INCLUDEDIR}" pc_includedir)
   skipattn_pc_folder("${CMAKE_INSTALL_LIBDIR}" pc_libdir)

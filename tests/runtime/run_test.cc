@@ -34,6 +34,7 @@ void* operator new(size_t bytes) {
   if (void* memory = Count(bytes, 16)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Count(bytes, 16); }
 void* operator new(size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return Count(bytes, static_cast<size_t>(alignment));
 }
