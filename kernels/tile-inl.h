@@ -35,11 +35,18 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// What a chunk's sums do with the totals of o.
+enum class ChunkPass {
+  kFirst,   // write them: there was no chunk before
+  kNext,    // fold into them
+  kSelect,  // fold row by row, leaving out masked keys; the totals begin at 0
+};
+
 // Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>
 HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Rows& k,
-                         const Rows& v, const TileScratch& scratch, Prefetcher& ahead, bool first,
-                         bool select) {
+                         const Rows& v, const TileScratch& scratch, Prefetcher& ahead,
+                         ChunkPass pass) {
   const size_t lanes = hn::Lanes(d);
   const size_t rows = kVectors * lanes;
   Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s, ahead);
@@ -57,8 +64,8 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   sum.o_stride = scratch.o_stride;
   sum.keep = scratch.state.keep;
   sum.add = scratch.state.add;
-  sum.first = first && !select;
-  if (select) {
+  sum.first = pass == ChunkPass::kFirst;
+  if (pass == ChunkPass::kSelect) {
     SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch.state);
   } else {
     WeightedSum<kSumRows, kSumVectors>(d, sum, tile.rows);
@@ -68,18 +75,15 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
 // The same for a chunk whose keys may lie anywhere.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
 HWY_INLINE void RunAnyChunk(D d, const TileArgs& tile, const Chunk& chunk,
-                            const TileScratch& scratch, Prefetcher& ahead, bool first,
-                            bool select) {
+                            const TileScratch& scratch, Prefetcher& ahead, ChunkPass pass) {
   if (chunk.contiguous) {
     const int64_t key = chunk.spans[0].key;
     const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
     const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, first,
-                                                     select);
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, pass);
   } else {
     const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, first,
-                                                     select);
+    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, pass);
   }
 }
 
@@ -91,18 +95,18 @@ inline size_t KeysOf(const TileArgs& tile) {
   return static_cast<size_t>(keys);
 }
 
-// Computes and writes the tile; returns whether a NaN was written.
+// Computes and writes the tile; returns whether a NaN was written. `pass`: kFirst or kSelect.
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
-HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, bool select) {
+HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, ChunkPass pass) {
   const size_t rows = kVectors * hn::Lanes(d);
   ResetRows(d, rows, scratch.state);
-  if (select) std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  if (pass == ChunkPass::kSelect) std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
   Prefetcher ahead(tile, KeysOf(tile) / kKeys);
   ChunkReader reader(tile);
   Chunk chunk;
-  for (bool first = true; reader.Next(chunk); first = false) {
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, first,
-                                                        select);
+  while (reader.Next(chunk)) {
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, pass);
+    if (pass == ChunkPass::kFirst) pass = ChunkPass::kNext;
   }
   return WriteResult(d, tile, rows, scratch);
 }
@@ -119,8 +123,8 @@ HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
     const ChunkState state(tile, rows, hn::Lanes(d), n);
     ResetRows(d, rows, scratch.state);
     scratch.o = state.o;
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, true,
-                                                        false);
+    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead,
+                                                        ChunkPass::kFirst);
     std::copy_n(scratch.state.chunk_max, rows, state.max);
     std::copy_n(scratch.state.sum, rows, state.sum);
   }
@@ -139,8 +143,8 @@ void Tile(const TileArgs& tile) {
   TransposeQueries(tile, kVectors * lanes, scratch.qt);
   if (tile.states != nullptr) {
     RunPart<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch);
-  } else if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, false)) {
-    RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, true);
+  } else if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, ChunkPass::kFirst)) {
+    RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, ChunkPass::kSelect);
   }
 }
 

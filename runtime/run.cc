@@ -28,7 +28,6 @@ struct Workers {
   char* workspace;  // of the workers, or null
   size_t reserve;   // so many tasks at the end are taken one by one
   std::atomic<size_t> next_task{0};
-  std::atomic<bool> out_of_memory{false};
 
   /// For RunWorkers.
   static void Work(void* workers, int worker) { static_cast<Workers*>(workers)->TakeTasks(worker); }
@@ -37,10 +36,7 @@ struct Workers {
     void* scratch = workspace == nullptr
                         ? ThreadScratch(plan.worker_bytes)
                         : workspace + static_cast<size_t>(worker) * plan.worker_bytes;
-    if (scratch == nullptr) {
-      out_of_memory = true;
-      return;
-    }
+    if (scratch == nullptr) return;  // its tasks are left to the others
     const ScopedFloatEnv env;
     for (const Task *task = Take(), *next = nullptr; task != nullptr;
          task = next != nullptr ? next : Take()) {
@@ -116,7 +112,7 @@ Status RunPlan(const Plan::Impl& plan, const RunArgs& args) {
   const size_t count = std::min(tasks, static_cast<size_t>(threads));
   Workers workers = {plan, runner, workspace, count > 1 ? 4 * count : 0};
   RunWorkers(static_cast<int>(count), plan.parallel_for, &Workers::Work, &workers);
-  return workers.out_of_memory ? OutOfMemory() : Status();
+  return workers.next_task < tasks ? OutOfMemory() : Status();
 }
 
 }  // namespace internal
