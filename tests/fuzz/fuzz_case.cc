@@ -27,6 +27,10 @@ Problem DrawProblem(Rng& rng) {
   p.q_len = RandomSize(rng, 1, most);
   const bool square = OneIn(rng, 2);
   p.k_len = square ? p.q_len : RandomSize(rng, 1, most);
+  if (!square && OneIn(rng, 5)) {  // few queries of many keys, where tiles are split
+    p.q_len = Uniform(rng, 1, 4);
+    p.k_len = Uniform(rng, 200, 1500);
+  }
   p.dim = RandomSize(rng, 1, PickOf(rng, {8, 40, 130}));
   p.v_dim = OneIn(rng, 2) ? p.dim : RandomSize(rng, 1, PickOf(rng, {8, 40, 130}));
   const auto pairs = [&] { return p.batch * p.heads * p.q_len * p.k_len; };
