@@ -74,7 +74,7 @@ class LiveRows {
     Guard& operator=(const Guard&) = delete;
 
    private:
-    const std::vector<float>& storage_;
+    [[maybe_unused]] const std::vector<float>& storage_;
   };
 
  private:
