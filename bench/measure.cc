@@ -47,7 +47,10 @@ std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>&
   const Clock::time_point start = Clock::now();
   for (int round = 0;
        round < std::max(options.repeat, 1) || MsSince(start) < 1e3 * options.min_seconds; ++round) {
-    for (size_t n = 0; n < runs.size(); ++n) samples[n].push_back(MsPerCall(runs[n], calls[n]));
+    for (size_t n = 0; n < runs.size(); ++n) {
+      runs[n]();  // so that the caches hold what a loop of it leaves there, not the last one's data
+      samples[n].push_back(MsPerCall(runs[n], calls[n]));
+    }
   }
   std::vector<Timing> timings;
   for (const auto& of_run : samples) {
