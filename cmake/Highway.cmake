@@ -43,12 +43,13 @@ function(skipattn_add_highway)
   target_compile_definitions(hwy PRIVATE ${SKIPATTN_HWY_DEFINITIONS})
 endfunction()
 
-# Which targets the SIMD units are compiled for: on x86 those of SKIPATTN_X86_TARGETS, elsewhere all attainable ones.
+# Which targets the SIMD units are compiled for: on x86 those of SKIPATTN_X86_TARGETS, elsewhere all attainable ones but
+# SVE2, which has nothing for us that SVE has not.
 # ((SSE2 << 1) - 1 is every x86 target there is, and the bits of other families lie above it.)
 list(TRANSFORM SKIPATTN_X86_TARGETS PREPEND "HWY_" OUTPUT_VARIABLE targets)
 list(GET targets 0 lowest)
 list(JOIN targets "|" targets)
-set(SKIPATTN_HWY_DEFINITIONS "HWY_DISABLED_TARGETS=(((HWY_SSE2<<1)-1)&~(${targets}))")
+set(SKIPATTN_HWY_DEFINITIONS "HWY_DISABLED_TARGETS=((((HWY_SSE2<<1)-1)&~(${targets}))|HWY_SVE2)")
 if(NOT lowest STREQUAL "HWY_SSE2" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # Highway insists on a baseline. Claiming one that the compiler flags do not have works with gcc and clang, since every
   # target's code carries its own attribute; but such a binary needs a CPU that has it, so it is for sanitizer builds.

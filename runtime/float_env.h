@@ -46,6 +46,7 @@ class ScopedFloatEnv {
     asm volatile("mrs %0, fpcr" : "=r"(control_));
     asm volatile("mrs %0, fpsr" : "=r"(flags_));
     asm volatile("msr fpcr, %0" : : "r"(uint64_t{0}));
+    asm volatile("msr fpsr, %0" : : "r"(uint64_t{0}));
     Fence();
   }
   ~ScopedFloatEnv() {
