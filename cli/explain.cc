@@ -1,5 +1,6 @@
 // skipattn explain: a problem and a mask in, the plan and its picture out.
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,8 @@
 #include "bench/cases.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/npy.h"
+#include "runtime/plan_impl.h"
 #include "skipattn/attention.h"
 
 namespace skipattn::cli {
@@ -20,15 +23,17 @@ struct ExplainFlags {
   RunFlags run;
   std::vector<int64_t> key_lengths, documents;
   std::vector<std::string> key_range, window;
-  std::string causal;
+  std::string causal, dense, axes, svg;
   double padding = 0;
+  int64_t entry = 0, head = 0;
   bool json = false;
 };
 
 // The mask of the flags. It borrows the arrays, so it stays where it is.
 class FlagMask {
  public:
-  FlagMask(const CLI::App& command, const ExplainFlags& flags, const Problem& problem);
+  FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyBools& dense,
+           const Problem& problem);
   FlagMask(const FlagMask&) = delete;
   FlagMask& operator=(const FlagMask&) = delete;
 
@@ -66,7 +71,8 @@ mask::Diagonal DiagonalOf(const std::string& flag, const std::string& text) {
   return offset;
 }
 
-FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const Problem& problem)
+FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyBools& dense,
+                   const Problem& problem)
     : key_lengths_(flags.key_lengths) {
   if (!key_lengths_.empty()) mask &= mask::KeyLengths(key_lengths_);
   if (!flags.key_range.empty()) AddKeyRange(flags.key_range);
@@ -74,6 +80,7 @@ FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const Pro
   if (!flags.window.empty()) AddWindow(flags.window);
   if (!flags.documents.empty()) AddDocuments(flags.documents, problem);
   if (command.count("--padding") > 0) AddPadding(flags.padding, problem);
+  if (!flags.dense.empty()) mask &= mask::Dense(dense.View(), flags.axes);
 }
 
 void FlagMask::AddKeyRange(const std::vector<std::string>& ranges) {
@@ -140,14 +147,48 @@ std::string JsonOf(const PlanStats& stats) {
   return json.dump();
 }
 
-void Explain(const CLI::App& command, ExplainFlags flags) {
+// Sizes that no flag gives follow the mask's arrays.
+void FollowMask(const CLI::App& command, const NpyBools& dense, ExplainFlags* flags) {
+  SizeFlags& sizes = flags->sizes;
   if (command.count("--batch") == 0) {
-    const size_t entries = std::max(flags.key_lengths.size(), flags.key_range.size());
-    flags.sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
+    const size_t entries = std::max(flags->key_lengths.size(), flags->key_range.size());
+    sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
   }
+  const std::string axes = flags->axes.empty() ? "bhqk" : flags->axes;
+  if (dense.shape.size() != axes.size()) return;  // planning says what is wrong
+  const auto follow = [&](const char* flag, char axis, int64_t* size) {
+    const size_t at = axes.find(axis);
+    if (command.count(flag) == 0 && at != std::string::npos && dense.shape[at] > 1) {
+      *size = dense.shape[at];
+    }
+  };
+  follow("--batch", 'b', &sizes.batch);
+  follow("--heads", 'h', &sizes.heads);
+  follow("--seq", 'q', &sizes.seq);
+  follow("--kv-seq", 'k', &sizes.kv_seq);
+}
+
+void WriteSvg(const Plan& plan, const ExplainFlags& flags) {
+  const auto check = [](const char* flag, int64_t value, int64_t size) {
+    if (value < size) return;
+    throw CLI::ValidationError(flag,
+                               std::to_string(value) + " is not below " + std::to_string(size));
+  };
+  check("--entry", flags.entry, plan.problem().batch);
+  check("--head", flags.head, plan.problem().heads);
+  std::ofstream file(flags.svg);
+  file << internal::Drawing(plan.impl().data, flags.entry, flags.head);
+  if (!file.flush()) throw CLI::ValidationError("--svg", flags.svg + " cannot be written");
+}
+
+void Explain(const CLI::App& command, ExplainFlags flags) {
+  NpyBools dense;
+  if (!flags.dense.empty()) dense = ValueOf(command, ReadNpyBools(flags.dense));
+  FollowMask(command, dense, &flags);
   const Problem problem = flags.sizes.ToProblem();
-  const FlagMask flag_mask(command, flags, problem);
+  const FlagMask flag_mask(command, flags, dense, problem);
   const Plan plan = ValueOf(command, MakePlan(problem, flag_mask.mask, flags.run.ToOptions()));
+  if (!flags.svg.empty()) WriteSvg(plan, flags);
   if (flags.json) {
     std::cout << JsonOf(plan.stats()) << "\n";
     return;
@@ -187,6 +228,11 @@ void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
                    "end")
       ->check(Share())
       ->type_name("SHARE");
+  command->add_option("--dense", flags->dense, "An array of bools, saved by numpy.save")
+      ->type_name("FILE.npy");
+  command->add_option("--axes", flags->axes, "Which of bhqk its axes are: bk, qk, hqk, ...")
+      ->needs("--dense")
+      ->type_name("AXES");
 }
 
 }  // namespace
@@ -195,13 +241,24 @@ void AddExplain(CLI::App* app) {
   CLI::App* command = app->add_subcommand("explain", "What a plan does for a problem and a mask");
   command->footer(
       "Example:\n"
-      "  skipattn explain --seq 512 --causal --key-lengths 512,300");
+      "  skipattn explain --seq 512 --causal --key-lengths 512,300\n"
+      "  skipattn explain --dense mask.npy --axes qk --svg mask.svg");
   const auto flags = std::make_shared<ExplainFlags>();
   flags->sizes.AddTo(command);
   AddMaskFlags(command, flags.get());
   flags->run.AddTo(command);
   command->option_defaults()->group("Options");
   command->add_flag("--json", flags->json, "The plan's counters as one JSON object");
+  CLI::Option* svg =
+      command->add_option("--svg", flags->svg, "Draw the mask with its tiles")->type_name("FILE");
+  command->add_option("--entry", flags->entry, "Batch entry that is drawn")
+      ->needs(svg)
+      ->check(AtLeast(0))
+      ->type_name("N");
+  command->add_option("--head", flags->head, "Query head that is drawn")
+      ->needs(svg)
+      ->check(AtLeast(0))
+      ->type_name("N");
   command->callback([command, flags] { Explain(*command, *flags); });
 }
 

@@ -67,6 +67,10 @@ PlanStats CountWork(const PlanData& plan);
 /// The first plane as text: one line per group of queries, one character per group of keys.
 std::string Picture(const PlanData& plan);
 
+/// The plane of a batch entry and query head as an SVG document: its tiles, and in them what is
+/// computed without a mask, computed and partly selected away, and skipped.
+std::string Drawing(const PlanData& plan, int64_t b, int64_t head);
+
 }  // namespace internal
 }  // namespace v0
 }  // namespace skipattn

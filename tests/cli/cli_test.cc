@@ -218,6 +218,30 @@ TEST(Explain, JsonCountsTheMask) {
   EXPECT_EQ(explain("--padding .5 --causal")["live_pairs"], 10);
 }
 
+TEST(Explain, DrawsAMaskFromAFile) {
+  const std::string npy = TempFile(".npy"), svg = TempFile(".svg");
+  const std::string dict = "{'descr': '|b1', 'fortran_order': False, 'shape': (3, 4), }\n";
+  std::ofstream(npy, std::ios::binary)
+      << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(dict.size()) << '\0' << dict
+      << std::string("\1\0\0\0\1\1\0\0\0\0\0\0", 12);
+  const Output output =
+      Skipattn("explain --json --dense " + npy + " --axes qk --batch 2 --entry 1 --svg " + svg);
+  ASSERT_EQ(output.code, 0) << output.err;
+  const Json line = Json::parse(output.out);
+  EXPECT_EQ(line["dense_pairs"], 2 * 12);
+  EXPECT_EQ(line["live_pairs"], 2 * 3);
+  EXPECT_EQ(line["empty_rows"], 2);
+  const std::string drawing = Slurp(svg);
+  EXPECT_NE(drawing.find("3 queries (down) x 4 keys (across), batch entry 1"), std::string::npos);
+  ExpectUsageError("explain --dense " + npy, "axes");
+  ExpectUsageError("explain --dense " + npy + " --axes qk --kv-seq 5", "--dense");
+  ExpectUsageError("explain --svg " + svg + " --entry 1", "--entry");
+  ExpectUsageError("explain --svg /no/such/folder/x.svg", "--svg");
+  std::remove(npy.c_str());
+  std::remove(svg.c_str());
+  ExpectUsageError("explain --dense " + npy, "--dense");
+}
+
 TEST(Explain, TextForPeople) {
   const Output output = Skipattn("explain --seq 64 --causal");
   EXPECT_EQ(output.code, 0) << output.err;
