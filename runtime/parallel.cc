@@ -25,6 +25,8 @@ bool OwnsThreadPool() {
   return owner.compare_exchange_strong(none, self) || none == self;
 }
 
+constexpr bool kOpenMP = true;
+
 bool RunOpenMP(int workers, ParallelFor::Work work, void* argument) {
   if (omp_in_parallel() || !OwnsThreadPool()) return false;
 #pragma omp parallel num_threads(workers)
@@ -32,10 +34,14 @@ bool RunOpenMP(int workers, ParallelFor::Work work, void* argument) {
   return true;
 }
 #else
+constexpr bool kOpenMP = false;
+
 bool RunOpenMP(int, ParallelFor::Work, void*) { return false; }
 #endif
 
 }  // namespace
+
+bool HasOpenMP() { return kOpenMP; }
 
 void RunWorkers(int workers, const ParallelFor& hook, ParallelFor::Work work, void* argument) {
   if (workers > 1 && hook.run != nullptr) {

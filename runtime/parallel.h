@@ -15,6 +15,9 @@ namespace internal {
 /// out, but never 0: workers must take their work from a shared counter.
 void RunWorkers(int workers, const ParallelFor& hook, ParallelFor::Work work, void* argument);
 
+/// Whether the library was built with OpenMP.
+bool HasOpenMP();
+
 }  // namespace internal
 }  // namespace v0
 }  // namespace skipattn

@@ -2,6 +2,7 @@
 #ifndef SKIPATTN_RUNTIME_TARGET_TABLE_H_
 #define SKIPATTN_RUNTIME_TARGET_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,7 +16,10 @@ namespace internal {
 /// Otherwise an error that lists the names that would do.
 Result<int64_t> FindTarget(const std::string& name);
 
-/// Highway's name of a target bit.
+/// The bit of the compiled target at `index` of CompiledTargets().
+int64_t CompiledTarget(size_t index);
+
+/// Highway's name of a target bit; it lies in the library.
 const char* TargetName(int64_t target);
 
 }  // namespace internal

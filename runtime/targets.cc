@@ -43,6 +43,15 @@ Result<int64_t> FindTarget(const std::string& name) {
   return Status::InvalidArgument("target is \"" + name + "\", expected one of " + names);
 }
 
+int64_t CompiledTarget(size_t index) {
+  int64_t at = 0;
+  size_t n = 0;
+  ForEachCompiled([&](int64_t target) {
+    if (n++ == index) at = target;
+  });
+  return at;
+}
+
 const char* TargetName(int64_t target) { return hwy::TargetName(target); }
 
 }  // namespace internal

@@ -1,4 +1,4 @@
-// Version numbers, and the macro that marks what the shared library exports.
+// Version numbers, and the macro that marks what the shared library exports. C may include it too.
 #ifndef SKIPATTN_VERSION_H_
 #define SKIPATTN_VERSION_H_
 
@@ -12,6 +12,7 @@
 #define SKIPATTN_API
 #endif
 
+#ifdef __cplusplus
 namespace skipattn {
 inline namespace v0 {
 
@@ -24,5 +25,6 @@ SKIPATTN_API int ArithmeticVersion();
 
 }  // namespace v0
 }  // namespace skipattn
+#endif  // __cplusplus
 
 #endif  // SKIPATTN_VERSION_H_

@@ -1,0 +1,81 @@
+// The same questions asked through the C++ interface, for C programs to compare with.
+#ifndef SKIPATTN_TESTS_C_CPP_ANSWERS_H_
+#define SKIPATTN_TESTS_C_CPP_ANSWERS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { kHeads = 4, kKvHeads = 2, kLength = 37, kDim = 20, kVDim = 12, kMostBatch = 2 };
+
+/// A problem, and every array that a mask term may want.
+typedef struct Inputs {
+  int64_t batch;
+  float q[kMostBatch * kHeads * kLength * kDim];
+  float k[kMostBatch * kKvHeads * kLength * kDim];
+  float v[kMostBatch * kKvHeads * kLength * kVDim];
+  int64_t lengths[kMostBatch];
+  int32_t begin[kMostBatch];
+  int32_t end[kMostBatch];
+  int64_t offsets[kMostBatch];
+  uint8_t valid[kMostBatch * kLength];
+  int32_t ids[kMostBatch * kLength];
+  int64_t boundaries[4];
+  uint8_t dense[kLength * kLength];
+} Inputs;
+
+/// What a run writes.
+typedef struct Outputs {
+  float out[kMostBatch * kHeads * kLength * kVDim];
+  float lse[kMostBatch * kHeads * kLength];
+} Outputs;
+
+/// The masks, one of each term and some joined; 0 is everything.
+enum Term {
+  kEverything,
+  kKeyLengths,
+  kKeyRange,
+  kKeyValid,
+  kQueryLengths,
+  kQueryRange,
+  kQueryValid,
+  kPadding,
+  kCausal,
+  kCausalBottomRight,
+  kCausalOffset,
+  kWindow,
+  kWindowOffsets,
+  kDocuments,
+  kDocumentsFromBoundaries,
+  kDense,
+  kJoined,  // key_lengths and causal and dense
+  kTerms
+};
+
+/// Everything about a plan that the programs look at.
+typedef struct CppStats {
+  int64_t live_pairs, dense_pairs, empty_rows, tiles, skipped_blocks, full_blocks, partial_blocks;
+  size_t workspace_bytes;  // for 3 threads
+  char config[64], target[64], text[16384];
+} CppStats;
+
+/// Each returns 0 if all went well. `scale` 0 = none given.
+int CppAttention(const Inputs* inputs, int term, double scale, Outputs* outputs);
+int CppPlanStats(const Inputs* inputs, int term, CppStats* stats);
+
+/// The target at an index: its name and whether it is supported and exact, and its lanes; the
+/// configuration at an index of a target. Not 0 beyond the last.
+int CppTarget(size_t index, char name[64], int numbers[3]);
+int CppConfig(const char* target, size_t index, char name[64]);
+int CppAvailableThreads(void);
+const char* CppVersion(void);
+int CppArithmeticVersion(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // SKIPATTN_TESTS_C_CPP_ANSWERS_H_
