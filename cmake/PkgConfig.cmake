@@ -19,8 +19,8 @@ function(skipattn_write_pc folder)
   skipattn_pc_folder("${CMAKE_INSTALL_INCLUDEDIR}" pc_includedir)
   skipattn_pc_folder("${CMAKE_INSTALL_LIBDIR}" pc_libdir)
 
-  # A static library leaves its dependencies to whoever links it. gcc's runtime is found by name; others, whose folders
-  # no linker searches, by their paths.
+  # A static library leaves its dependencies to whoever links it: a C compiler does not know C++'s libraries. gcc's
+  # runtime is found by name; others, whose folders no linker searches, by their paths.
   set(pc_requires "")
   set(pc_libs "")
   if(NOT BUILD_SHARED_LIBS)
@@ -36,6 +36,11 @@ function(skipattn_write_pc folder)
         endif()
       endforeach()
     endif()
+    foreach(name IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+      if(name MATCHES "^(stdc\\+\\+|c\\+\\+|c\\+\\+abi|m)$")
+        string(APPEND pc_libs " -l${name}")
+      endif()
+    endforeach()
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/skipattn.pc.in" skipattn.pc @ONLY)
 endfunction()

@@ -4,7 +4,7 @@
 //   skipattn_run_args args = SKIPATTN_RUN_ARGS_INIT;  // then its q, k, v, out
 //   skipattn_status status = skipattn_mask_causal(NULL, &mask);
 //   if (status == SKIPATTN_OK) status = skipattn_attention(&args, mask, NULL);
-//   if (status != SKIPATTN_OK) puts(skipattn_last_error());
+//   if (status != SKIPATTN_OK) report(skipattn_last_error());
 //   skipattn_mask_free(mask);
 //
 // Structs begin with their size, so that later versions can add fields at the end: start each from

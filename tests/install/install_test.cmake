@@ -1,12 +1,13 @@
 # One way of using the library from outside, from building it to running a program with it:
 #   cmake -D WAY=static|shared|no_openmp|subdirectory -D ... -P install_test.cmake
 # SOURCE_DIR, BUILD_DIR, CONFIG  the project, its build folder (all built) and the configuration to install
-# GENERATOR, MAKE_PROGRAM, CXX, NM, READELF, DEPS_DIR, VERSION  as they are there
+# GENERATOR, MAKE_PROGRAM, CC, CXX, NM, READELF, DEPS_DIR, VERSION  as they are there
 # Works in BUILD_DIR/install_test/WAY, which is emptied first.
 cmake_minimum_required(VERSION 3.22)
 
 set(work ${BUILD_DIR}/install_test/${WAY})
 set(consumer ${SOURCE_DIR}/tests/install/consumer)
+set(c_consumer ${SOURCE_DIR}/tests/install/c_consumer)
 file(REMOVE_RECURSE ${work})
 
 # Builds that are made here alone are small and quick: what they compute is tested elsewhere.
@@ -25,7 +26,7 @@ endfunction()
 # Configures and builds `source` in `build`.
 function(build_project source build)
   run(${CMAKE_COMMAND} -S ${source} -B ${build} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}
-      -DCMAKE_CXX_COMPILER=${CXX} ${ARGN})
+      -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${ARGN})
   run(${CMAKE_COMMAND} --build ${build})
 endfunction()
 
@@ -55,8 +56,10 @@ function(install_and_move build config)
 endfunction()
 
 function(use_with_find_package)
-  build_project(${consumer} ${work}/find_package -DCMAKE_PREFIX_PATH=${prefix} -DSKIPATTN_VERSION=${VERSION} ${ARGN})
-  run_consumer(${work}/find_package/consumer)
+  foreach(name IN ITEMS consumer c_consumer)
+    build_project(${${name}} ${work}/${name} -DCMAKE_PREFIX_PATH=${prefix} -DSKIPATTN_VERSION=${VERSION} ${ARGN})
+    run_consumer(${work}/${name}/consumer)
+  endforeach()
 endfunction()
 
 # The compiler alone, with what pkg-config says.
@@ -70,9 +73,11 @@ function(use_with_pkg_config)
   separate_arguments(flags UNIX_COMMAND "${output}")
   run(${CXX} -std=c++17 ${consumer}/consumer.cc -o ${work}/pkg_config_consumer ${flags})
   run_consumer(${work}/pkg_config_consumer)
+  run(${CC} -std=c99 ${c_consumer}/consumer.c -o ${work}/pkg_config_c_consumer ${flags})
+  run_consumer(${work}/pkg_config_c_consumer)
 endfunction()
 
-# Public names and no others, under a name that changes where the interface does.
+# Public names and no others, all of C's among them, under a name that changes where the interface does.
 function(check_shared_library)
   set(library ${libdir}/libskipattn.so)
   run(${NM} --dynamic --defined-only --demangle ${library})
@@ -82,6 +87,17 @@ function(check_shared_library)
   if(count LESS 20)
     message(FATAL_ERROR "too few symbols for the whole interface:\n${output}")
   endif()
+  file(READ ${prefix}/include/skipattn/skipattn.h header)
+  string(REGEX MATCHALL "SKIPATTN_API[^;(]*" declared "${header}")
+  foreach(declaration IN LISTS declared)
+    string(REGEX MATCH "skipattn_[a-z0-9_]+$" name "${declaration}")
+    list(FILTER lines EXCLUDE REGEX "^[0-9a-f]+ T ${name}$")
+    math(EXPR count "${count} - 1")
+    list(LENGTH lines left)
+    if(NOT left EQUAL count)
+      message(FATAL_ERROR "declared in C, not exported: ${name}")
+    endif()
+  endforeach()
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "^[0-9a-f]+ . skipattn::" OR line MATCHES "^[0-9a-f]+ . skipattn::[a-z0-9:]*internal::")
       message(SEND_ERROR "exported, though not public: ${line}")
@@ -97,7 +113,7 @@ endfunction()
 
 if(WAY STREQUAL "static")  # what is built here already
   install_and_move(${BUILD_DIR} ${CONFIG})
-  use_with_find_package()
+  use_with_find_package(-DSTATIC=ON)
   use_with_pkg_config()
   use_with_pkg_config(--static)
   if(EXISTS ${prefix}/bin/skipattn)
@@ -112,7 +128,7 @@ elseif(WAY STREQUAL "shared")
 elseif(WAY STREQUAL "no_openmp")
   build_library(-DSKIPATTN_OPENMP=OFF)
   install_and_move(${work}/build Debug)
-  use_with_find_package(-DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON)
+  use_with_find_package(-DSTATIC=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON)
   use_with_pkg_config()
 elseif(WAY STREQUAL "subdirectory")  # in a project with flags that must not reach the arithmetic
   build_project(${consumer} ${work}/build ${quick} -DSKIPATTN_SOURCE=${SOURCE_DIR}
