@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "runtime/c_error.h"
 #include "runtime/c_struct.h"

@@ -325,8 +325,7 @@ SKIPATTN_API skipattn_status skipattn_plan_get_stats(const skipattn_plan* plan,
 /// text belongs to the plan and lives as long.
 SKIPATTN_API skipattn_status skipattn_plan_describe(const skipattn_plan* plan, const char** text);
 
-// ---------------------------------------------------------------------- what the library can do
-// here
+// -------------------------------------------------------------------- what the library can do here
 
 /// "major.minor.patch" of the library that runs; SKIPATTN_VERSION_MAJOR and so on are the header's.
 SKIPATTN_API const char* skipattn_version(void);

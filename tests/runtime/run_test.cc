@@ -15,6 +15,7 @@
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
 #include "tests/random_mask.h"
+#include "tests/runtime/c_util.h"
 
 namespace {
 
@@ -172,6 +173,39 @@ TEST_F(RunTest, AllocatesNothingAfterTheFirstRun) {
     ASSERT_TRUE(plan.Run(args).ok());
     EXPECT_EQ(allocations, before) << threads << " threads";
   }
+}
+
+TEST_F(RunTest, FromCWithAnAllocatorNothingElseIsAllocated) {
+  alignas(64) static char memory[1 << 20];
+  skipattn_options options = SKIPATTN_OPTIONS_INIT;
+  options.threads = 1;
+  options.allocate = [](void*, size_t bytes, size_t) -> void* {
+    return bytes <= sizeof(memory) ? memory : nullptr;
+  };
+  options.deallocate = [](void*, void*, size_t) {};
+  const skipattn_problem problem = CProblem(data_.problem);
+  skipattn_plan* made = nullptr;
+  ASSERT_EQ(skipattn_plan_create(&problem, CausalMask().get(), &options, &made), SKIPATTN_OK);
+  const CPlan plan(made);
+  Outputs got = data_.EmptyOutputs();
+  const RunArgs views = data_.Args(got);
+  const skipattn_tensor q = CView(views.q), k = CView(views.k), v = CView(views.v);
+  const skipattn_tensor out = CView(views.out), lse = CView(views.lse);
+  skipattn_run_args args = SKIPATTN_RUN_ARGS_INIT;
+  args.q = &q;
+  args.k = &k;
+  args.v = &v;
+  args.out = &out;
+  args.lse = &lse;
+  std::thread([&] {  // which has never run anything
+    const int64_t before = allocations;
+    const skipattn_status status = skipattn_plan_run(plan.get(), &args);
+    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(status, SKIPATTN_OK) << skipattn_last_error();
+  })
+      .join();
+  EXPECT_TRUE(
+      SameBits(got, data_.Exact(*Reference::Make(data_.problem, mask::Causal(), options_))));
 }
 
 TEST_F(RunTest, WithAWorkspaceNothingIsEverAllocated) {
