@@ -21,8 +21,9 @@ struct Timing {
 /// The middle value, or the mean of both; 0 of nothing.
 double Median(std::vector<double> values);
 
-/// Calls each of `runs` once to warm up, then in rounds: every round calls each of them, and as
-/// often as makes a sample long beside the clock's steps.
+/// Calls each of `runs` to learn how long it takes, then in rounds. In every round each of them is
+/// called once untimed, so that it meets the caches as a loop of it leaves them, and then as often
+/// as makes a sample long beside the clock's steps.
 std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>& runs,
                                        const MeasureOptions& options);
 
