@@ -74,13 +74,7 @@ Status Check(const Problem& p, const ValidTerm& term) {
                     !term.on_queries ? "[B, Tk]" : (term.on_keys ? "[B, T]" : "[B, Tq]"));
 }
 
-Status Check(const Problem& p, const BandTerm& term) {
-  const std::string name = term.name;
-  const mask::Diagonal& d = term.diagonal;
-  if (term.left < -1)
-    return Bad(name + ": left", to_string(term.left), "0 or more, or -1 for no limit");
-  if (term.right < -1)
-    return Bad(name + ": right", to_string(term.right), "0 or more, or -1 for no limit");
+Status CheckDiagonal(const Problem& p, const std::string& name, const mask::Diagonal& d) {
   const int given = d.align.has_value() + d.offset.has_value() + d.offsets.given();
   if (given > 1) {
     return Bad(name + ": diagonal",
@@ -101,6 +95,20 @@ Status Check(const Problem& p, const BandTerm& term) {
   }
   if (d.offsets.given()) return CheckArray(name + ": offset", d.offsets, true, {p.batch}, "[B]");
   return {};
+}
+
+Status Check(const Problem& p, const BandTerm& term) {
+  const std::string name = term.name;
+  if (term.left < -1)
+    return Bad(name + ": left", to_string(term.left), "0 or more, or -1 for no limit");
+  if (term.right < -1)
+    return Bad(name + ": right", to_string(term.right), "0 or more, or -1 for no limit");
+  return CheckDiagonal(p, name, term.diagonal);
+}
+
+Status Check(const Problem& p, const PrefixTerm& term) {
+  Status status = CheckPositions("prefix_causal: prefix", term.prefix, p.batch, p.k_len);
+  return status.ok() ? CheckDiagonal(p, "prefix_causal", term.diagonal) : status;
 }
 
 Status CheckBoundaries(const std::string& what, const ConstTensor& a, int64_t length) {
@@ -142,20 +150,20 @@ Status Check(const Problem& p, const DocumentsTerm& term) {
   return {};
 }
 
-Status Check(const Problem& p, const DenseTerm& term) {
-  const ConstTensor& a = term.values;
-  if (!a.given()) return Bad("dense mask", "not given", "a bool array");
+/// A bool array over axes of these sizes, or 1. `name`: of the term.
+Status CheckDense(const std::string& name, const ConstTensor& a, const std::string& given_axes,
+                  const int64_t (&sizes)[4]) {
+  if (!a.given()) return Bad(name, "not given", "a bool array");
   if (a.dtype != DType::kBool) {
-    return Bad("dense mask", DTypeName(a.dtype),
+    return Bad(name, DTypeName(a.dtype),
                "bool (true means attend): write mask != 0, or pass numbers to be added as a bias");
   }
-  if (a.rank > ConstTensor::kMaxRank)
-    return Bad("dense mask: rank", to_string(a.rank), "at most 4");
-  if (term.axes.empty() && a.rank != 4) {
-    return Bad("dense mask: axes", "not given for rank " + to_string(a.rank),
+  if (a.rank > ConstTensor::kMaxRank) return Bad(name + ": rank", to_string(a.rank), "at most 4");
+  if (given_axes.empty() && a.rank != 4) {
+    return Bad(name + ": axes", "not given for rank " + to_string(a.rank),
                "its axes out of \"bhqk\", for example \"bk\" for key padding or \"qk\"");
   }
-  const std::string axes = term.axes.empty() ? "bhqk" : term.axes;
+  const std::string axes = given_axes.empty() ? "bhqk" : given_axes;
   const std::string all = "bhqk";
   size_t last = 0;
   bool good = static_cast<int>(axes.size()) == a.rank;
@@ -165,22 +173,63 @@ Status Check(const Problem& p, const DenseTerm& term) {
     last = place;
   }
   if (!good) {
-    return Bad("dense mask: axes", "\"" + axes + "\"",
+    return Bad(name + ": axes", "\"" + axes + "\"",
                "a subset of \"bhqk\", in that order, that names the " + to_string(a.rank) +
                    " axes of shape " + ShapeText(a));
   }
-  const int64_t sizes[4] = {p.batch, p.heads, p.q_len, p.k_len};
   bool empty = false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t size = sizes[all.find(axes[i])];
     if (a.shape[i] != 1 && a.shape[i] != size) {
-      return Bad(std::string("dense mask: axis '") + axes[i] + "'",
-                 "of size " + to_string(a.shape[i]),
+      return Bad(name + ": axis '" + axes[i] + "'", "of size " + to_string(a.shape[i]),
                  to_string(size) + " or 1 (shape " + ShapeText(a) + ")");
     }
     empty = empty || a.shape[i] == 0;
   }
-  if (a.data == nullptr && !empty) return Bad("dense mask", "a null pointer", "bool values");
+  if (a.data == nullptr && !empty) return Bad(name, "a null pointer", "bool values");
+  return {};
+}
+
+Status Check(const Problem& p, const DenseTerm& term) {
+  return CheckDense("dense mask", term.values, term.axes, {p.batch, p.heads, p.q_len, p.k_len});
+}
+
+Status Check(const Problem& p, const BlocksTerm& term) {
+  if (term.block_q < 1) return Bad("blocks: block_q", to_string(term.block_q), "1 or more");
+  if (term.block_k < 1) return Bad("blocks: block_k", to_string(term.block_k), "1 or more");
+  const auto blocks = [](int64_t length, int64_t block) {
+    return length / block + (length % block != 0);
+  };
+  return CheckDense(
+      "blocks", term.values, term.axes,
+      {p.batch, p.heads, blocks(p.q_len, term.block_q), blocks(p.k_len, term.block_k)});
+}
+
+Status Check(const Problem&, const FunctionTerm& term) {
+  return term.function ? Status() : Bad("function", "empty", "something to call");
+}
+
+Status CheckTerms(const Problem& p, const MaskTerms& terms);
+
+Status Check(const Problem& p, const OrTerm& term) {
+  for (const auto& one : term.of) {
+    if (Status status = CheckTerms(p, *one); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status Check(const Problem& p, const NotTerm& term) { return CheckTerms(p, *term.of); }
+
+Status Check(const Problem&, const TooDeepTerm&) {
+  return Bad("mask", "nested too deep",
+             "at most " + to_string(kMaxMaskDepth) + " levels of | and ~");
+}
+
+Status CheckTerms(const Problem& p, const MaskTerms& terms) {
+  for (const Term& term : terms.terms) {
+    Status status = std::visit([&](const auto& one) { return Check(p, one); }, term);
+    if (!status.ok()) return status;
+  }
   return {};
 }
 
@@ -196,12 +245,7 @@ std::string ShapeText(const ConstTensor& tensor) {
 }
 
 Status CheckMask(const Problem& problem, const Mask& mask) {
-  if (mask.terms() == nullptr) return {};
-  for (const Term& term : mask.terms()->terms) {
-    Status status = std::visit([&](const auto& one) { return Check(problem, one); }, term);
-    if (!status.ok()) return status;
-  }
-  return {};
+  return mask.terms() == nullptr ? Status() : CheckTerms(problem, *mask.terms());
 }
 
 }  // namespace internal

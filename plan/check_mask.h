@@ -12,8 +12,8 @@ namespace skipattn {
 inline namespace v0 {
 namespace internal {
 
-/// Whether every term fits the problem; after it the terms' arrays can be read without a check.
-/// The message names the term and the argument, what it was and what it should be.
+/// Whether every term, at any depth, fits the problem; after it the terms' arrays can be read
+/// without a check. The message names the term and the argument, what it was and what it should be.
 Status CheckMask(const Problem& problem, const Mask& mask);
 
 /// "[2, 3]", for messages.

@@ -1,8 +1,12 @@
-// What a Mask holds: the terms of a conjunction as they were given, and how their arrays are read.
+// What a Mask holds: a conjunction of terms as they were given, which may hold masks in turn, and
+// how their arrays are read.
 #ifndef SKIPATTN_PLAN_MASK_TERMS_H_
 #define SKIPATTN_PLAN_MASK_TERMS_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,6 +39,12 @@ struct BandTerm {
   mask::Diagonal diagonal;
 };
 
+/// j < prefix[b] or j <= i + offset.
+struct PrefixTerm {
+  ConstTensor prefix;
+  mask::Diagonal diagonal;
+};
+
 /// Ids per token, or the boundaries of each document.
 struct DocumentsTerm {
   bool boundaries;
@@ -46,11 +56,49 @@ struct DenseTerm {
   std::string axes;
 };
 
-using Term = std::variant<RangeTerm, ValidTerm, BandTerm, DocumentsTerm, DenseTerm>;
+/// The element of block (i / block_q, j / block_k).
+struct BlocksTerm {
+  ConstTensor values;
+  std::string axes;
+  int64_t block_q, block_k;
+};
+
+struct FunctionTerm {
+  std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> function;
+};
+
+struct MaskTerms;
+
+/// At least one of these holds.
+struct OrTerm {
+  std::vector<std::shared_ptr<const MaskTerms>> of;
+};
+
+struct NotTerm {
+  std::shared_ptr<const MaskTerms> of;
+};
+
+/// Stands for a mask that was nested too deep to be kept.
+struct TooDeepTerm {};
+
+using Term = std::variant<RangeTerm, ValidTerm, BandTerm, PrefixTerm, DocumentsTerm, DenseTerm,
+                          BlocksTerm, FunctionTerm, OrTerm, NotTerm, TooDeepTerm>;
+
+/// Masks are walked by recursion, so their depth has a limit.
+inline constexpr int kMaxMaskDepth = 200;
 
 struct MaskTerms {
-  std::vector<Term> terms;  // joined by "and"
+  std::vector<Term> terms;  // joined by "and"; none = everything is allowed
+  int depth = 0;            // of what "or" and "not" hold
 };
+
+/// What a mask function has thrown.
+struct MaskFunctionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The function's answer; anything that it throws becomes a MaskFunctionError.
+bool CallFunction(const FunctionTerm& term, int64_t b, int64_t h, int64_t i, int64_t j);
 
 /// Element (i0, i1) of an i32 or i64 array of one or two axes.
 inline int64_t IntAt(const ConstTensor& a, int64_t i0, int64_t i1 = 0) {
@@ -73,17 +121,22 @@ struct DenseView {
   }
 };
 
-inline DenseView ViewOf(const DenseTerm& term) {
+inline DenseView ViewOf(const ConstTensor& values, const std::string& given_axes) {
   static constexpr char kAxes[] = "bhqk";
   DenseView view;
-  view.data = static_cast<const uint8_t*>(term.values.data);
-  const std::string& axes = term.axes.empty() ? kAxes : term.axes;
+  view.data = static_cast<const uint8_t*>(values.data);
+  const std::string& axes = given_axes.empty() ? kAxes : given_axes;
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     const size_t place = std::string(kAxes).find(axes[axis]);
-    if (term.values.shape[axis] > 1) view.stride[place] = term.values.stride[axis];
+    if (values.shape[axis] > 1) view.stride[place] = values.stride[axis];
   }
   return view;
 }
+
+inline DenseView ViewOf(const DenseTerm& term) { return ViewOf(term.values, term.axes); }
+
+/// Its elements are blocks.
+inline DenseView ViewOf(const BlocksTerm& term) { return ViewOf(term.values, term.axes); }
 
 }  // namespace internal
 }  // namespace v0

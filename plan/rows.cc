@@ -13,15 +13,6 @@ inline namespace v0 {
 namespace internal {
 namespace {
 
-// Beyond every position, and far enough from the limits of int64 to be added to one.
-constexpr int64_t kFar = int64_t{1} << 61;
-
-int64_t AddClamped(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) sum = a > 0 ? kFar : -kFar;
-  return std::clamp(sum, -kFar, kFar);
-}
-
 std::vector<Term> TermsOf(const Mask& mask) {
   return mask.terms() == nullptr ? std::vector<Term>() : mask.terms()->terms;
 }
@@ -31,8 +22,7 @@ std::vector<DenseView> DensePlanes(const std::vector<Term>& terms) {
   std::vector<DenseView> views;
   for (const Term& term : terms) {
     if (const auto* dense = std::get_if<DenseTerm>(&term)) {
-      const DenseView view = ViewOf(*dense);
-      if (view.stride[2] != 0 && view.stride[3] != 0) views.push_back(view);
+      if (IsPlane(*dense)) views.push_back(ViewOf(*dense));
     }
   }
   return views;
@@ -62,6 +52,48 @@ int64_t EndOfKeys(const Runs& set, const BitRow* bits, int64_t lo, int64_t hi) {
   return lo;
 }
 
+/// Narrows the keys `keys` of a row with a set and, where given, bits to the first and last that it
+/// attends; false if there is none.
+bool Narrow(const Run& keys, const Runs& set, const BitRow* bits, LiveRow& row) {
+  if (keys.begin >= keys.end) return false;
+  row.lo = FirstKey(set, bits, keys.begin, keys.end);
+  if (row.lo == keys.end) return false;
+  row.hi = EndOfKeys(set, bits, row.lo, keys.end);
+  if (bits != nullptr && bits->FirstClear(row.lo, row.hi) == row.hi) row.bits = -1;
+  return true;
+}
+
+/// Whether a mask can differ between batch entries, and between heads.
+struct Variety {
+  bool by_batch = false, by_head = false;
+};
+
+void AddVariety(const Term& term, Variety& variety) {
+  const auto add_view = [&](const auto* array) {
+    if (array == nullptr) return false;
+    const DenseView view = ViewOf(*array);
+    variety.by_batch |= view.stride[0] != 0;
+    variety.by_head |= view.stride[1] != 0;
+    return true;
+  };
+  const auto add_all = [&](const auto& masks) {
+    for (const auto& one : masks) {
+      for (const Term& inner : one->terms) AddVariety(inner, variety);
+    }
+  };
+  if (const auto* band = std::get_if<BandTerm>(&term)) {
+    variety.by_batch |= band->diagonal.offsets.given();
+  } else if (const auto* either = std::get_if<OrTerm>(&term)) {
+    add_all(either->of);
+  } else if (const auto* negation = std::get_if<NotTerm>(&term)) {
+    add_all(std::vector{negation->of});
+  } else if (!add_view(std::get_if<DenseTerm>(&term)) &&
+             !add_view(std::get_if<BlocksTerm>(&term))) {
+    variety.by_batch = true;
+    variety.by_head |= std::holds_alternative<FunctionTerm>(term);
+  }
+}
+
 }  // namespace
 
 RowCompiler::RowCompiler(const Problem& problem, const Mask& mask,
@@ -70,93 +102,78 @@ RowCompiler::RowCompiler(const Problem& problem, const Mask& mask,
       terms_(TermsOf(mask)),
       key_origin_(key_origin),
       scan_(scan),
-      dense_bits_(problem, DensePlanes(terms_), scan) {
-  per_batch_ = key_origin.size() > 1;
-  for (const Term& term : terms_) {
-    if (const auto* band = std::get_if<BandTerm>(&term)) {
-      per_batch_ |= band->diagonal.offsets.given();
-    } else if (const auto* dense = std::get_if<DenseTerm>(&term)) {
-      const DenseView view = ViewOf(*dense);
-      per_batch_ |= view.stride[0] != 0;
-      per_head_ |= view.stride[1] != 0;
-    } else {
-      per_batch_ = true;
-    }
-  }
-}
-
-Runs RowCompiler::BoolRuns(const uint8_t* data, int64_t stride, int64_t count) const {
-  std::vector<uint8_t> packed;
-  if (stride != 1) {
-    packed.resize(static_cast<size_t>(count));
-    for (int64_t t = 0; t < count; ++t) packed[static_cast<size_t>(t)] = data[t * stride];
-    data = packed.data();
-  }
-  std::vector<uint64_t> words(static_cast<size_t>(WordsFor(count)));
-  scan_(data, count, words.data());
-  return RunsOf({words.data(), count});
-}
-
-/// Positions that one term allows on its own, whatever is on the other side: the keys (or queries)
-/// of terms that do not look at queries (or keys), everything for other terms.
-Runs RowCompiler::TermRuns(const Term& term, bool keys, int64_t b, int64_t h) const {
-  const int64_t length = keys ? problem_.k_len : problem_.q_len;
-  Runs runs;
-  if (const auto* range = std::get_if<RangeTerm>(&term); range && range->on_keys == keys) {
-    Append(runs, range->begin.given() ? IntAt(range->begin, b) : 0, IntAt(range->end, b));
-    return runs;
-  }
-  if (const auto* valid = std::get_if<ValidTerm>(&term);
-      valid && (keys ? valid->on_keys : valid->on_queries)) {
-    const ConstTensor& v = valid->valid;
-    return BoolRuns(static_cast<const uint8_t*>(v.data) + b * v.stride[0], v.stride[1], length);
-  }
-  if (const auto* dense = std::get_if<DenseTerm>(&term)) {
-    const DenseView view = ViewOf(*dense);
-    // An array without either axis counts as one of queries.
-    if (keys ? view.stride[2] == 0 && view.stride[3] != 0 : view.stride[3] == 0) {
-      return BoolRuns(view.data + b * view.stride[0] + h * view.stride[1],
-                      view.stride[keys ? 3 : 2], length);
-    }
-  }
-  Append(runs, 0, length);
-  return runs;
+      dense_bits_(problem, DensePlanes(terms_), scan),
+      tree_(problem, terms_, scan) {
+  Variety variety;
+  for (const Term& term : terms_) AddVariety(term, variety);
+  per_batch_ = variety.by_batch || key_origin.size() > 1;
+  per_head_ = variety.by_head;
 }
 
 Runs RowCompiler::LivePositions(bool keys, int64_t b, int64_t h) const {
   Runs live;
   Append(live, 0, keys ? problem_.k_len : problem_.q_len);
-  for (const Term& term : terms_) live = Intersect(live, TermRuns(term, keys, b, h));
+  for (const Term& term : terms_) {
+    live = Intersect(live, TermRuns(problem_, term, keys, b, h, scan_));
+  }
   return live;
 }
 
-RowCompiler::Band RowCompiler::BandOf(int64_t b) const {
-  Band band = {-kFar, kFar};
-  for (const Term& term : terms_) {
-    const auto* one = std::get_if<BandTerm>(&term);
-    if (one == nullptr) continue;
-    const mask::Diagonal& diagonal = one->diagonal;
-    int64_t offset = diagonal.offset.value_or(0);
-    if (diagonal.offsets.given()) offset = IntAt(diagonal.offsets, b);
-    if (diagonal.align == mask::Align::kBottomRight) offset = problem_.k_len - problem_.q_len;
-    if (one->left >= 0) band.below = std::max(band.below, AddClamped(offset, -one->left));
-    if (one->right >= 0) band.above = std::min(band.above, AddClamped(offset, one->right));
-  }
-  return band;
-}
+/// Where the keys of a row of the tree are: [lo, hi) of a set and, unless -1, a row of bits.
+struct RowCompiler::Found {
+  int64_t lo, hi;
+  int32_t set;
+  int64_t bits;
+};
 
 /// What the rows of one plane are made from.
 struct RowCompiler::PlaneTerms {
-  Band band;
-  DocumentSplit documents;
+  std::vector<Band> bands;  // joined by "and"
+  std::vector<int32_t> of_query;
+  std::vector<Runs> sets;                 // of each document, then of rows of the tree
   std::shared_ptr<const BitMatrix> bits;  // null without dense planes
+  // Of the tree:
+  std::shared_ptr<BitMatrix> tree_bits;
+  Found last = {};
+  int64_t last_query = -1;
+  int32_t last_document = -1;
+
+  /// What the bands leave of `keys`.
+  Run InBands(int64_t query, Run keys) const {
+    for (const Band& band : bands) {
+      keys.begin = std::max(keys.begin, band.LowerOf(query));
+      keys.end = std::min(keys.end, band.UpperOf(query));
+    }
+    return keys;
+  }
 };
 
+RowCompiler::PlaneTerms RowCompiler::TermsOfPlane(int64_t b, int64_t h) {
+  PlaneTerms plane;
+  for (const Term& term : terms_) {
+    if (const auto* band = std::get_if<BandTerm>(&term)) {
+      plane.bands.push_back(BandOf(problem_, *band, b));
+    } else if (const auto* prefix = std::get_if<PrefixTerm>(&term)) {
+      plane.bands.push_back(BandOf(problem_, *prefix, b));
+    }
+  }
+  DocumentSplit documents = SplitDocuments(problem_, terms_, b, LivePositions(true, b, h));
+  plane.of_query = std::move(documents.of_query);
+  plane.sets = std::move(documents.keys);
+  if (!dense_bits_.empty()) plane.bits = dense_bits_.PlaneOf(b, h);
+  if (!tree_.empty()) {
+    tree_.SelectPlane(b, h, plane.bits);
+    plane.tree_bits = std::make_shared<BitMatrix>();
+    plane.tree_bits->keys = problem_.k_len;
+  }
+  return plane;
+}
+
 /// Fills in the row of query `row.query`, document `row.set`; false if it has no key. Lowers
-/// `origin` to the row's first key. The origin does not know of the band: what a prefix sees must
+/// `origin` to the row's first key. The origin does not know of the bands: what a prefix sees must
 /// not move the grid.
-bool RowCompiler::CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& row) const {
-  const Runs& allowed = terms.documents.keys[static_cast<size_t>(row.set)];
+bool RowCompiler::CompileRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const {
+  const Runs& allowed = terms.sets[static_cast<size_t>(row.set)];
   BitRow bit_row = {};
   const BitRow* bits = nullptr;
   row.bits = -1;
@@ -168,15 +185,82 @@ bool RowCompiler::CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& 
   const int64_t first = FirstKey(allowed, bits, 0, problem_.k_len);
   if (first == problem_.k_len) return false;
   origin = std::min(origin, first);
+  return Narrow(terms.InBands(row.query, {first, problem_.k_len}), allowed, bits, row);
+}
 
-  row.lo = std::max(first, row.query + terms.band.below);
-  row.hi = std::min(problem_.k_len, row.query + terms.band.above + 1);
-  if (row.lo >= row.hi) return false;
-  row.lo = FirstKey(allowed, bits, row.lo, row.hi);
-  if (row.lo == row.hi) return false;
-  row.hi = EndOfKeys(allowed, bits, row.lo, row.hi);
-  if (bits != nullptr && bits->FirstClear(row.lo, row.hi) == row.hi) row.bits = -1;
-  return true;
+/// The same for a row of the tree.
+bool RowCompiler::CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const {
+  const int32_t document = row.set;
+  if (terms.sets[static_cast<size_t>(document)].empty()) return false;
+  const Run all = {terms.sets[static_cast<size_t>(document)].front().begin,
+                   terms.sets[static_cast<size_t>(document)].back().end};
+  const Run band = terms.InBands(row.query, all);
+  if (tree_.slides()) {
+    // Keys that the bands leave out are of interest only where they may be the first of all.
+    const Run lower = {all.begin, std::min(all.end, origin)};
+    if (key_origin_.empty() && lower.begin < lower.end) {
+      const int64_t first = FirstTreeKey(terms, row.query, document, lower);
+      if (first < lower.end) origin = first;
+    }
+    if (band.begin >= band.end) return false;
+    terms.last = FindKeys(terms, row.query, document, band);
+  } else if (document != terms.last_document || !tree_.SameKeys(row.query, terms.last_query)) {
+    terms.last = FindKeys(terms, row.query, document, all);
+    terms.last_query = row.query;
+    terms.last_document = document;
+  }
+  const Found& found = terms.last;
+  if (found.lo >= found.hi) return false;
+  if (!tree_.slides()) origin = std::min(origin, found.lo);
+  row.set = found.set;
+  row.bits = found.bits;
+  const BitRow bits = found.bits >= 0 ? terms.tree_bits->Row(found.bits) : BitRow{};
+  return Narrow({std::max(band.begin, found.lo), std::min(band.end, found.hi)},
+                terms.sets[static_cast<size_t>(found.set)], found.bits >= 0 ? &bits : nullptr, row);
+}
+
+/// The first key of `within` that is in the tree and the document; the end of `within` if none is.
+int64_t RowCompiler::FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_t document,
+                                  const Run& within) const {
+  const Runs& allowed = terms.sets[static_cast<size_t>(document)];
+  if (tree_.WantsBits(query, within)) {
+    const std::vector<uint64_t> words = tree_.BitsOf(query, within);
+    const BitRow bits = {words.data(), problem_.k_len};
+    return FirstKey(allowed, &bits, within.begin, within.end);
+  }
+  const Runs keys = Intersect(tree_.KeysOf(query, within), allowed);
+  return keys.empty() ? within.end : keys.front().begin;
+}
+
+/// The keys of the tree and the document in `within`; the first of them is `lo`, the last is below
+/// `hi`.
+RowCompiler::Found RowCompiler::FindKeys(PlaneTerms& terms, int64_t query, int32_t document,
+                                         const Run& within) const {
+  if (tree_.WantsBits(query, within)) {
+    BitMatrix& matrix = *terms.tree_bits;
+    const std::vector<uint64_t> words = tree_.BitsOf(query, within);
+    const ptrdiff_t size = static_cast<ptrdiff_t>(words.size());
+    if (matrix.words.empty() ||
+        !std::equal(words.begin(), words.end(), matrix.words.end() - size)) {
+      matrix.words.insert(matrix.words.end(), words.begin(), words.end());
+    }
+    const int64_t row = static_cast<int64_t>(matrix.words.size()) / size - 1;
+    const BitRow bits = matrix.Row(row);
+    const Runs& allowed = terms.sets[static_cast<size_t>(document)];
+    return {FirstKey(allowed, &bits, within.begin, within.end), within.end, document, row};
+  }
+  Runs keys = tree_.KeysOf(query, within);
+  const Runs& allowed = terms.sets[static_cast<size_t>(document)];
+  if (keys.size() == 1) {  // an interval of the document's keys
+    const int64_t first = FirstKey(allowed, nullptr, keys[0].begin, keys[0].end);
+    return {first, keys[0].end, document, -1};
+  }
+  keys = Intersect(keys, allowed);
+  if (keys.empty()) return {0, 0, document, -1};
+  const Run bounds = {keys.front().begin, keys.back().end};
+  if (keys.size() == 1) return {bounds.begin, bounds.end, document, -1};
+  terms.sets.push_back(std::move(keys));
+  return {bounds.begin, bounds.end, static_cast<int32_t>(terms.sets.size()) - 1, -1};
 }
 
 int64_t RowCompiler::GridOrigin(int64_t found, int64_t b) const {
@@ -191,24 +275,22 @@ PlaneRows RowCompiler::Compile(int64_t b, int64_t h) {
     Append(plane.empty_rows, 0, problem_.q_len);
     return plane;
   }
-  PlaneTerms terms;
-  terms.band = BandOf(b);
-  terms.documents = SplitDocuments(problem_, terms_, b, LivePositions(true, b, h));
-  if (!dense_bits_.empty()) terms.bits = dense_bits_.PlaneOf(b, h);
-
-  const size_t documents = terms.documents.keys.size();
+  PlaneTerms terms = TermsOfPlane(b, h);
+  const size_t documents = terms.sets.size();
   std::vector<int64_t> origins(documents, std::numeric_limits<int64_t>::max());
   std::vector<std::vector<LiveRow>> groups(documents);
   int64_t next = 0;  // queries before it have been dealt with
   for (const Run& queries : LivePositions(false, b, h)) {
     for (int64_t i = queries.begin; i < queries.end; ++i) {
-      const std::vector<int32_t>& of_query = terms.documents.of_query;
       LiveRow row = {};
       row.query = i;
-      row.set = of_query.empty() ? 0 : of_query[static_cast<size_t>(i)];
+      row.set = terms.of_query.empty() ? 0 : terms.of_query[static_cast<size_t>(i)];
       if (row.set < 0) continue;
       const size_t document = static_cast<size_t>(row.set);
-      if (!CompileRow(terms, origins[document], row)) continue;
+      int64_t& origin = origins[document];
+      if (!(tree_.empty() ? CompileRow(terms, origin, row) : CompileTreeRow(terms, origin, row))) {
+        continue;
+      }
       groups[document].push_back(row);
       Append(plane.empty_rows, next, i);
       next = i + 1;
@@ -223,8 +305,8 @@ PlaneRows RowCompiler::Compile(int64_t b, int64_t h) {
     plane.rows.insert(plane.rows.end(), group.begin(), group.end());
     plane.groups.push_back({begin, plane.rows.size(), GridOrigin(origins[document], b)});
   }
-  plane.sets = std::move(terms.documents.keys);
-  plane.bits = terms.bits;
+  plane.sets = std::move(terms.sets);
+  plane.bits = tree_.empty() ? terms.bits : terms.tree_bits;
   return plane;
 }
 

@@ -12,6 +12,8 @@
 #include "plan/mask_terms.h"
 #include "plan/runs.h"
 #include "plan/segment.h"
+#include "plan/term_runs.h"
+#include "plan/term_tree.h"
 #include "skipattn/plan.h"
 
 namespace skipattn {
@@ -41,8 +43,9 @@ struct PlaneRows {
   Runs empty_rows;                        // queries without a key
 };
 
-/// Compiles a checked mask. Interval terms cost O(rows), documents and validity O(rows + keys);
-/// only dense arrays are visited element by element, once per distinct plane.
+/// Compiles a checked mask. Interval terms cost O(rows), documents and validity O(rows + keys),
+/// trees of them the runs of each row; only dense arrays are visited element by element, once per
+/// distinct plane, and functions.
 class RowCompiler {
  public:
   /// `key_origin`: as in AttentionOptions.
@@ -56,23 +59,24 @@ class RowCompiler {
   PlaneRows Compile(int64_t b, int64_t h);
 
  private:
-  struct Band {
-    int64_t below, above;  // i + below <= j <= i + above
-  };
+  struct Found;
   struct PlaneTerms;
 
   Runs LivePositions(bool keys, int64_t b, int64_t h) const;
-  Runs TermRuns(const Term& term, bool keys, int64_t b, int64_t h) const;
-  Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count) const;
-  Band BandOf(int64_t b) const;
-  bool CompileRow(const PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
+  PlaneTerms TermsOfPlane(int64_t b, int64_t h);
+  bool CompileRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
+  bool CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
+  Found FindKeys(PlaneTerms& terms, int64_t query, int32_t document, const Run& within) const;
+  int64_t FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_t document,
+                       const Run& within) const;
   int64_t GridOrigin(int64_t found, int64_t b) const;
 
   const Problem problem_;
   const std::vector<Term> terms_;
   const std::vector<int64_t> key_origin_;
   const ScanFunction scan_;
-  DenseBits dense_bits_;
+  DenseBits dense_bits_;  // of the terms that are joined by "and" at the top
+  TermTree tree_;         // likewise
   bool per_batch_ = false, per_head_ = false;
 };
 

@@ -40,6 +40,40 @@ Runs Intersect(const Runs& a, const Runs& b) {
   return both;
 }
 
+Runs Unite(const Runs& a, const Runs& b) {
+  Runs either;
+  for (auto i = a.begin(), j = b.begin(); i != a.end() || j != b.end();) {
+    const bool from_a = j == b.end() || (i != a.end() && i->begin < j->begin);
+    const Run& next = from_a ? *i++ : *j++;
+    if (!either.empty() && next.begin <= either.back().end) {
+      either.back().end = std::max(either.back().end, next.end);
+    } else {
+      either.push_back(next);
+    }
+  }
+  return either;
+}
+
+Runs Complement(const Runs& runs, const Run& within) {
+  Runs others;
+  int64_t begin = within.begin;
+  for (const Run& run : runs) {
+    Append(others, begin, run.begin);
+    begin = run.end;
+  }
+  Append(others, begin, within.end);
+  return others;
+}
+
+Runs Clip(const Runs& runs, const Run& within) {
+  Runs inside;
+  for (auto run = FirstAfter(runs, within.begin); run != runs.end() && run->begin < within.end;
+       ++run) {
+    Append(inside, std::max(run->begin, within.begin), std::min(run->end, within.end));
+  }
+  return inside;
+}
+
 int64_t BitRow::FirstSet(int64_t begin, int64_t end) const {
   return FirstDiffering(*this, begin, end, 0);
 }
@@ -56,12 +90,14 @@ int64_t BitRow::EndOfSet(int64_t begin, int64_t end) const {
   return begin;
 }
 
-Runs RunsOf(const BitRow& row) {
+Runs RunsOf(const BitRow& row) { return RunsOf(row, 0, row.bits); }
+
+Runs RunsOf(const BitRow& row, int64_t begin, int64_t end) {
   Runs runs;
-  for (int64_t at = row.FirstSet(0, row.bits); at < row.bits;) {
-    const int64_t end = row.FirstClear(at, row.bits);
-    runs.push_back({at, end});
-    at = row.FirstSet(end, row.bits);
+  for (int64_t at = row.FirstSet(begin, end); at < end;) {
+    const int64_t run_end = row.FirstClear(at, end);
+    runs.push_back({at, run_end});
+    at = row.FirstSet(run_end, end);
   }
   return runs;
 }

@@ -39,6 +39,15 @@ Runs::const_iterator FirstAfter(const Runs& runs, int64_t position);
 /// Positions in both.
 Runs Intersect(const Runs& a, const Runs& b);
 
+/// Positions in either.
+Runs Unite(const Runs& a, const Runs& b);
+
+/// Positions of `within` that are not in `runs`, which must lie in it.
+Runs Complement(const Runs& runs, const Run& within);
+
+/// Positions of `runs` that lie in `within`.
+Runs Clip(const Runs& runs, const Run& within);
+
 /// Bits set in one row of 64-bit words: bit t of the row is bit t % 64 of word t / 64.
 struct BitRow {
   const uint64_t* words;
@@ -64,8 +73,9 @@ inline uint64_t RangeWord(int64_t begin, int64_t end, int64_t w) {
   return from_lo & to_hi;
 }
 
-/// The set bits of a row as runs.
+/// The set bits of a row as runs, of all of it or of [begin, end).
 Runs RunsOf(const BitRow& row);
+Runs RunsOf(const BitRow& row, int64_t begin, int64_t end);
 
 }  // namespace internal
 }  // namespace v0

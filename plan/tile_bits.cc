@@ -36,27 +36,43 @@ class RowWords {
   const uint64_t* bits_ = nullptr;
 };
 
-/// Adds the runs of set bits of `word` as segments, each joined to the one before where that is
-/// full and touches.
-void AddFullRuns(uint64_t word, int64_t key, size_t first_segment, Plane& plane) {
-  for (const Run& run : RunsOf({&word, 64})) {
-    std::vector<Segment>& segments = plane.segments;
-    if (segments.size() > first_segment && segments.back().kind == SegmentKind::kFull &&
-        segments.back().end == key + run.begin) {
-      segments.back().end = key + run.end;
-    } else {
-      segments.push_back({key + run.begin, key + run.end, SegmentKind::kFull, 0});
-    }
+/// Adds [begin, end) as a full segment, joined to the one before where that is full and touches.
+void AddFull(int64_t begin, int64_t end, size_t first_segment, Plane& plane) {
+  std::vector<Segment>& segments = plane.segments;
+  if (segments.size() > first_segment && segments.back().kind == SegmentKind::kFull &&
+      segments.back().end == begin) {
+    segments.back().end = end;
+  } else {
+    segments.push_back({begin, end, SegmentKind::kFull, 0});
   }
 }
 
-void AddBitRuns(uint64_t word, int64_t key, const uint64_t lanes_of_key[64], Plane& plane) {
-  for (const Run& run : RunsOf({&word, 64})) {
-    plane.segments.push_back({key + run.begin, key + run.end, SegmentKind::kBits,
-                              static_cast<int64_t>(plane.lane_bits.size())});
-    plane.lane_bits.insert(plane.lane_bits.end(), lanes_of_key + run.begin, lanes_of_key + run.end);
+/// The place for the lane words of the keys [begin, end): a segment of bits, joined to the one
+/// before where that has bits too and touches.
+uint64_t* AddBits(int64_t begin, int64_t end, size_t first_segment, Plane& plane) {
+  const size_t words = plane.lane_bits.size();
+  std::vector<Segment>& segments = plane.segments;
+  if (segments.size() > first_segment && segments.back().kind == SegmentKind::kBits &&
+      segments.back().end == begin) {
+    segments.back().end = end;
+  } else {
+    segments.push_back({begin, end, SegmentKind::kBits, static_cast<int64_t>(words)});
   }
+  plane.lane_bits.resize(words + static_cast<size_t>(end - begin));
+  return plane.lane_bits.data() + words;
 }
+
+/// One bit for each lane of a row.
+uint64_t LanesOf(const PlaneRows& rows, const LiveRow* row, const Tile& tile, int64_t heads) {
+  const int64_t first = (row - rows.rows.data()) * heads - tile.first_lane;
+  return RangeWord(first, std::min<int64_t>(first + heads, tile.lanes), 0);
+}
+
+/// The row begins or ends to attend keys at `key`.
+struct Change {
+  int64_t key;
+  uint64_t lanes;
+};
 
 }  // namespace
 
@@ -87,7 +103,9 @@ void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* las
     if (!skip) any = RangeWord(0, keys, w);
     if (any == 0) continue;
     if (any == all) {
-      AddFullRuns(any, w * 64, first_segment, plane);
+      for (const Run& run : RunsOf({&any, 64})) {
+        AddFull(w * 64 + run.begin, w * 64 + run.end, first_segment, plane);
+      }
       continue;
     }
     uint64_t lanes[64] = {};
@@ -95,7 +113,49 @@ void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* las
       lanes[lane] = of_row[(tile.first_lane + lane) / params.heads - first_row];
     }
     TransposeBits(lanes);
-    AddBitRuns(any, w * 64, lanes, plane);
+    for (const Run& run : RunsOf({&any, 64})) {
+      uint64_t* to = AddBits(w * 64 + run.begin, w * 64 + run.end, first_segment, plane);
+      std::copy(lanes + run.begin, lanes + run.end, to);
+    }
+  }
+}
+
+bool HasFewRuns(const PlaneRows& rows, const LiveRow* first, const LiveRow* last) {
+  constexpr int64_t kWordsOfRun = 8;  // that cost as much as one run
+  int64_t runs = 0, words = 0;
+  for (const LiveRow* row = first; row != last; ++row) {
+    if (row->bits >= 0) return false;
+    const Runs& set = rows.sets[static_cast<size_t>(row->set)];
+    runs += FirstAfter(set, row->hi - 1) - FirstAfter(set, row->lo) + 1;
+    words += WordsFor(row->hi - row->lo);
+  }
+  return runs * kWordsOfRun < words + 2 * kWordsOfRun * (last - first);
+}
+
+void AddRunsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
+                 const TileParams& params, Plane& plane) {
+  std::vector<Change> changes;
+  for (const LiveRow* row = first; row != last; ++row) {
+    const uint64_t lanes = LanesOf(rows, row, tile, params.heads);
+    for (const Run& run : Clip(rows.sets[static_cast<size_t>(row->set)], {row->lo, row->hi})) {
+      changes.push_back({run.begin, lanes});
+      changes.push_back({run.end, lanes});
+    }
+  }
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.key < b.key; });
+  const size_t first_segment = plane.segments.size();
+  const uint64_t all = RangeWord(0, tile.lanes, 0);
+  uint64_t lanes = 0;  // that attend the keys from here on
+  for (size_t n = 0; n + 1 < changes.size(); ++n) {
+    lanes ^= changes[n].lanes;
+    const int64_t begin = changes[n].key, end = changes[n + 1].key;
+    if (begin == end || lanes == 0) continue;
+    if (lanes == all) {
+      AddFull(begin, end, first_segment, plane);
+    } else {
+      std::fill_n(AddBits(begin, end, first_segment, plane), end - begin, lanes);
+    }
   }
 }
 

@@ -16,6 +16,14 @@ namespace internal {
 void AddBitsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
                  const TileParams& params, int64_t keys, Plane& plane);
 
+/// The same for rows without bits and with few runs: costs their number, whatever their length. The
+/// tile's skipping is on.
+void AddRunsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
+                 const TileParams& params, Plane& plane);
+
+/// Whether AddRunsTile can do the tile, and faster than AddBitsTile.
+bool HasFewRuns(const PlaneRows& rows, const LiveRow* first, const LiveRow* last);
+
 /// Transposes a 64 x 64 bit matrix in place: bit c of word r becomes bit r of word c.
 void TransposeBits(uint64_t words[64]);
 

@@ -117,6 +117,8 @@ class Builder {
     });
     if (one_set && params_.skipping == Skipping::kOn) {
       AddIntervalTile(SetOf(*first), first, last, plane_.segments);
+    } else if (params_.skipping == Skipping::kOn && HasFewRuns(rows_, first, last)) {
+      AddRunsTile(rows_, first, last, tile, params_, plane_);
     } else {
       AddBitsTile(rows_, first, last, tile, params_, keys_, plane_);
     }

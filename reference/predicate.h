@@ -19,6 +19,25 @@ struct DocumentIds {
   std::vector<int64_t> q, k;
 };
 
+/// One term, or a tree of them.
+struct MaskElement;
+using Conjunction = std::vector<MaskElement>;
+struct Either {
+  std::vector<Conjunction> of;
+};
+struct Negation {
+  Conjunction of;
+};
+struct BlockView {
+  DenseView blocks;
+  int64_t block_q, block_k;
+};
+struct MaskElement {
+  std::variant<RangeTerm, ValidTerm, BandTerm, PrefixTerm, DocumentIds, DenseView, BlockView,
+               FunctionTerm, Either, Negation>
+      is;
+};
+
 /// Evaluates a mask that CheckMask has accepted, term by term. It reads the arrays that the mask
 /// borrows, so it is for planning only.
 class Predicate {
@@ -28,11 +47,12 @@ class Predicate {
   /// Whether query i of head h attends key j.
   bool Allows(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
-  /// The same with causal and window terms counted as true: what decides the origin of a row.
+  /// The same with the causal, window and prefix_causal terms of the top level counted as true:
+  /// what decides the origin of a row.
   bool AllowsWide(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
-  /// The document of query row i: its id in each documents term. Rows share an origin where these
-  /// are equal (always, without such a term).
+  /// The document of query row i: its id in each documents term of the top level. Rows share an
+  /// origin where these are equal (always, without such a term).
   std::vector<int64_t> DocumentOf(int64_t b, int64_t i) const;
 
   /// Whether the batch entry, or the head, can make a difference.
@@ -40,13 +60,12 @@ class Predicate {
   bool VariesByHead() const;
 
  private:
-  using Element = std::variant<RangeTerm, ValidTerm, BandTerm, DocumentIds, DenseView>;
-
-  bool Holds(const Element& element, int64_t b, int64_t h, int64_t i, int64_t j) const;
+  Conjunction ElementsOf(const MaskTerms& terms);
+  MaskElement ElementOf(const Term& term);
 
   Problem problem_;
-  std::vector<Element> elements_;  // joined by "and"
-  bool varies_by_batch_ = false;
+  Conjunction elements_;
+  bool varies_by_batch_ = false, varies_by_head_ = false;
 };
 
 }  // namespace internal

@@ -118,6 +118,8 @@ auto WithoutExceptions(const Work& work) -> decltype(work()) {
     return Status(StatusCode::kOutOfMemory, "out of memory");
   } catch (const std::length_error&) {
     return Status(StatusCode::kOutOfMemory, "out of memory");
+  } catch (const internal::MaskFunctionError& error) {
+    return Status::InvalidArgument(error.what());
   } catch (const std::exception& error) {
     return Status(StatusCode::kInternal, error.what());
   }

@@ -99,6 +99,8 @@ Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionO
     return Make(problem, mask, options);
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory, "out of memory");  // short: no allocation
+  } catch (const internal::MaskFunctionError& error) {
+    return Status::InvalidArgument(error.what());
   } catch (const std::exception& error) {
     return Status(StatusCode::kInternal, error.what());
   }

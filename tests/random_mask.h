@@ -1,4 +1,5 @@
-// Random conjunctions of mask terms that own their arrays, with the predicate they stand for.
+// Random conjunctions of mask terms, and of trees of them, that own their arrays, with the
+// predicate they stand for.
 //
 //   Rng rng(seed);
 //   const RandomMask random(rng, problem);
@@ -48,8 +49,8 @@ class RandomMask {
     return true;
   }
 
-  /// The same with causal and window terms counted as true: what the origin of a chunk grid is
-  /// made from.
+  /// The same with causal, window and prefix_causal terms counted as true: what the origin of a
+  /// chunk grid is made from.
   bool AllowsWide(int64_t b, int64_t h, int64_t i, int64_t j) const {
     for (const RandomTerm& term : terms_) {
       if (!term.band && !term.allows(b, h, i, j)) return false;
@@ -93,7 +94,8 @@ class RandomMask {
       if (all) kinds.push_back(kind);
     }
     while (!all && static_cast<int64_t>(kinds.size()) < count) {
-      kinds.push_back(kTermKinds[Uniform(rng, 0, std::size(kTermKinds) - 1)]);
+      kinds.push_back(OneIn(rng, 5) ? TermKind::kTree
+                                    : kTermKinds[Uniform(rng, 0, std::size(kTermKinds) - 1)]);
     }
     return kinds;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -29,12 +30,17 @@ enum class TermKind {
   kDocuments,
   kBoundaries,
   kDense,
+  kPrefixCausal,
+  kBlocks,
+  kFunction,
+  kTree,  // "or" and "not" of terms
 };
 
 inline constexpr TermKind kTermKinds[] = {
-    TermKind::kKeyLengths, TermKind::kKeyRange,   TermKind::kKeyValid,   TermKind::kQueryLengths,
-    TermKind::kQueryRange, TermKind::kQueryValid, TermKind::kPadding,    TermKind::kCausal,
-    TermKind::kWindow,     TermKind::kDocuments,  TermKind::kBoundaries, TermKind::kDense};
+    TermKind::kKeyLengths,   TermKind::kKeyRange,   TermKind::kKeyValid,   TermKind::kQueryLengths,
+    TermKind::kQueryRange,   TermKind::kQueryValid, TermKind::kPadding,    TermKind::kCausal,
+    TermKind::kWindow,       TermKind::kDocuments,  TermKind::kBoundaries, TermKind::kDense,
+    TermKind::kPrefixCausal, TermKind::kBlocks,     TermKind::kFunction,   TermKind::kTree};
 
 /// Whether a term of this kind exists for the problem.
 inline bool Fits(TermKind kind, const Problem& problem) {
@@ -48,7 +54,8 @@ inline bool Fits(TermKind kind, const Problem& problem) {
 struct RandomTerm {
   Mask mask;
   std::string text;
-  bool band = false;  // causal or window
+  bool band = false;          // causal, window or prefix_causal
+  bool negated_tree = false;  // a tree that is a "not"
   std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> allows;
   std::function<int64_t(int64_t b, int64_t i)> document;  // of a query; documents terms only
 };
@@ -126,39 +133,73 @@ inline RandomTerm RandomValid(Rng& rng, const Problem& problem, bool queries, bo
   return term;
 }
 
+/// A diagonal in one of its forms, and where it stands.
+struct RandomDiagonal {
+  RandomDiagonal(Rng& rng, const Problem& problem) : offsets_(rng, {problem.batch}, true) {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    const int64_t tq = problem.q_len, tk = problem.k_len;
+    const auto any_offset = [&] {
+      return PickOf(rng, {0, tk - tq, tk - tq, Uniform(rng, -4, 4), Uniform(rng, -tq, tk), -tq, tk,
+                          int64_t{1} << 40, -(int64_t{1} << 40), kMost, -kMost - 1});
+    };
+    const int64_t form = PickOf(rng, {tq == tk ? 0 : 2, 1, 2, 3, 4});
+    const int64_t offset = form == 0 || form == 1 ? 0 : form == 2 ? tk - tq : any_offset();
+    for (int64_t b = 0; b < problem.batch; ++b) {
+      const int64_t own = any_offset();
+      const bool fits = offsets_.view.dtype == DType::kI64 || own == static_cast<int32_t>(own);
+      offsets_.Set(rng, {b}, form == 4 ? (fits ? own : 1) : offset);
+    }
+    if (form == 1) diagonal = mask::Align::kTopLeft;
+    if (form == 2) diagonal = mask::Align::kBottomRight;
+    if (form == 3) diagonal = offset;
+    if (form == 4) diagonal = offsets_.view;
+    offset_ = offset;
+    each_ = form == 4;
+    text = " offset " + (each_ ? TextOf(offsets_, problem.batch) : std::to_string(offset));
+  }
+
+  /// The key at which query i stands.
+  __int128 KeyOf(int64_t b, int64_t i) const {
+    return __int128{each_ ? offsets_.At({b}) : offset_} + i;
+  }
+
+  mask::Diagonal diagonal;
+  std::string text;
+
+ private:
+  IntArray offsets_;
+  int64_t offset_;
+  bool each_;
+};
+
 inline RandomTerm RandomBand(Rng& rng, const Problem& problem, bool causal) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  const int64_t tq = problem.q_len, tk = problem.k_len;
   const auto side = [&] {
-    return PickOf(rng, {-1, -1, 0, 1, Uniform(rng, 0, 8), Uniform(rng, 0, tk), tk + tq, kMost});
-  };
-  const auto any_offset = [&] {
-    return PickOf(rng, {0, tk - tq, tk - tq, Uniform(rng, -4, 4), Uniform(rng, -tq, tk), -tq, tk,
-                        int64_t{1} << 40, -(int64_t{1} << 40), kMost, -kMost - 1});
+    return PickOf(rng, {-1, -1, 0, 1, Uniform(rng, 0, 8), Uniform(rng, 0, problem.k_len),
+                        problem.k_len + problem.q_len, std::numeric_limits<int64_t>::max()});
   };
   const int64_t left = causal ? -1 : side(), right = causal ? 0 : side();
-  mask::Diagonal diagonal;
-  IntArray offsets(rng, {problem.batch}, true);
-  const int64_t form = PickOf(rng, {tq == tk ? 0 : 2, 1, 2, 3, 4});
-  const int64_t offset = form == 0 || form == 1 ? 0 : form == 2 ? tk - tq : any_offset();
-  for (int64_t b = 0; b < problem.batch; ++b) {
-    const int64_t own = any_offset();
-    const bool fits = offsets.view.dtype == DType::kI64 || own == static_cast<int32_t>(own);
-    offsets.Set(rng, {b}, form == 4 ? (fits ? own : 1) : offset);
-  }
-  if (form == 1) diagonal = mask::Align::kTopLeft;
-  if (form == 2) diagonal = mask::Align::kBottomRight;
-  if (form == 3) diagonal = offset;
-  if (form == 4) diagonal = offsets.view;
-
+  const RandomDiagonal random(rng, problem);
   RandomTerm term;
   term.band = true;
-  term.mask = causal ? mask::Causal(diagonal) : mask::Window(left, right, diagonal);
+  term.mask = causal ? mask::Causal(random.diagonal) : mask::Window(left, right, random.diagonal);
   term.text = (causal ? "causal" : "window " + std::to_string(left) + " " + std::to_string(right)) +
-              " offset " + (form == 4 ? TextOf(offsets, problem.batch) : std::to_string(offset));
+              random.text;
   term.allows = [=](int64_t b, int64_t, int64_t i, int64_t j) {
-    const __int128 diagonal_key = __int128{form == 4 ? offsets.At({b}) : offset} + i;
-    return (left < 0 || diagonal_key - left <= j) && (right < 0 || j <= diagonal_key + right);
+    const __int128 own = random.KeyOf(b, i);
+    return (left < 0 || own - left <= j) && (right < 0 || j <= own + right);
+  };
+  return term;
+}
+
+inline RandomTerm RandomPrefix(Rng& rng, const Problem& problem) {
+  const IntArray prefix = RandomPositions(rng, problem.batch, problem.k_len);
+  const RandomDiagonal random(rng, problem);
+  RandomTerm term;
+  term.band = true;
+  term.mask = mask::PrefixCausal(prefix.view, random.diagonal);
+  term.text = "prefix_causal" + TextOf(prefix, problem.batch) + random.text;
+  term.allows = [=](int64_t b, int64_t, int64_t i, int64_t j) {
+    return j < prefix.At({b}) || j <= random.KeyOf(b, i);
   };
   return term;
 }
@@ -220,9 +261,12 @@ inline RandomTerm RandomBoundaries(Rng& rng, const Problem& problem) {
 }
 
 /// A dense array over a random part of the axes, some of size 1: rows of one run, rows with holes,
-/// triangles, and rows that are equal to their neighbours.
-inline RandomTerm RandomDense(Rng& rng, const Problem& problem) {
-  const int64_t sizes[4] = {problem.batch, problem.heads, problem.q_len, problem.k_len};
+/// triangles, and rows that are equal to their neighbours. In blocks of a given size, or elements.
+inline RandomTerm RandomDense(Rng& rng, const Problem& problem, bool blocks) {
+  const int64_t block_q = blocks ? PickOf(rng, {1, 2, 3, 7, 16, 64, 1000}) : 1;
+  const int64_t block_k = blocks ? PickOf(rng, {1, 2, 3, 7, 16, 64, 1000}) : 1;
+  const int64_t sizes[4] = {problem.batch, problem.heads, (problem.q_len + block_q - 1) / block_q,
+                            (problem.k_len + block_k - 1) / block_k};
   std::vector<int64_t> shape;  // of all four axes
   for (int axis = 0; axis < 4; ++axis) {
     shape.push_back(OneIn(rng, axis < 2 ? 2 : 5) ? 1 : sizes[axis]);
@@ -257,17 +301,76 @@ inline RandomTerm RandomDense(Rng& rng, const Problem& problem) {
     axes += "bhqk"[axis];
   }
   RandomTerm term;
-  term.mask = mask::Dense(view, view.rank == 4 && OneIn(rng, 2) ? "" : axes);
-  term.text = "dense " + axes;
-  term.allows = [values](int64_t b, int64_t h, int64_t i, int64_t j) {
+  const std::string given_axes = view.rank == 4 && OneIn(rng, 2) ? "" : axes;
+  term.mask =
+      blocks ? mask::Blocks(view, given_axes, block_q, block_k) : mask::Dense(view, given_axes);
+  term.text = (blocks ? "blocks " + std::to_string(block_q) + "x" + std::to_string(block_k) + " "
+                      : "dense ") +
+              axes;
+  term.allows = [=](int64_t b, int64_t h, int64_t i, int64_t j) {
     const int64_t* size = values.view.shape;
-    return values.At(
-        {size[0] > 1 ? b : 0, size[1] > 1 ? h : 0, size[2] > 1 ? i : 0, size[3] > 1 ? j : 0});
+    return values.At({size[0] > 1 ? b : 0, size[1] > 1 ? h : 0, size[2] > 1 ? i / block_q : 0,
+                      size[3] > 1 ? j / block_k : 0});
   };
   return term;
 }
 
-inline RandomTerm MakeRandomTerm(Rng& rng, const Problem& problem, TermKind kind) {
+/// Stripes in any direction, some of which differ from head to head.
+inline RandomTerm RandomFunction(Rng& rng, const Problem&) {
+  const int64_t at_b = Uniform(rng, 0, 2), at_h = Uniform(rng, 0, 2), at_i = Uniform(rng, 0, 3),
+                at_j = Uniform(rng, 0, 3), period = PickOf(rng, {1, 2, 5, 64, 300}),
+                below = Uniform(rng, 0, period);
+  RandomTerm term;
+  term.allows = [=](int64_t b, int64_t h, int64_t i, int64_t j) {
+    return (at_b * b + at_h * h + at_i * i + at_j * j) % period < below;
+  };
+  term.mask = mask::Function(term.allows);
+  term.text = "function " + std::to_string(at_b) + "b + " + std::to_string(at_h) + "h + " +
+              std::to_string(at_i) + "i + " + std::to_string(at_j) + "j mod " +
+              std::to_string(period) + " < " + std::to_string(below);
+  return term;
+}
+
+inline RandomTerm MakeRandomTerm(Rng& rng, const Problem& problem, TermKind kind, int depth);
+
+/// "Or" or "not" of one to three conjunctions of one to three terms, which may be trees in turn.
+inline RandomTerm RandomTree(Rng& rng, const Problem& problem, int depth) {
+  const int64_t alternatives = PickOf(rng, {1, 2, 2, 3});
+  const bool negated = alternatives == 1 || OneIn(rng, 3);
+  std::vector<std::vector<RandomTerm>> of;
+  RandomTerm tree;
+  for (int64_t n = 0; n < alternatives; ++n) {
+    of.emplace_back();
+    Mask all;
+    std::string text;
+    for (int64_t terms = PickOf(rng, {1, 1, 2, 3}); terms > 0; --terms) {
+      const TermKind kind = kTermKinds[Uniform(rng, 0, std::size(kTermKinds) - 1)];
+      if (!Fits(kind, problem) || (kind == TermKind::kTree && depth == 1)) continue;
+      of.back().push_back(MakeRandomTerm(rng, problem, kind, depth - 1));
+      all &= of.back().back().mask;
+      text += (text.empty() ? "" : " & ") + of.back().back().text;
+    }
+    tree.mask = n == 0 ? all : tree.mask | all;
+    tree.text += (n > 0 ? " | " : "") + (text.empty() ? "everything" : text);
+  }
+  if (negated) tree.mask = ~tree.mask;
+  tree.text = (negated ? "~(" : "(") + tree.text + ")";
+  tree.allows = [=](int64_t b, int64_t h, int64_t i, int64_t j) {
+    const bool any = std::any_of(of.begin(), of.end(), [&](const std::vector<RandomTerm>& terms) {
+      return std::all_of(terms.begin(), terms.end(),
+                         [&](const RandomTerm& term) { return term.allows(b, h, i, j); });
+    });
+    return any != negated;
+  };
+  // "Not" of a lone "not" is what is in it, with its place at the top.
+  if (negated && alternatives == 1 && of[0].size() == 1 && of[0][0].negated_tree) {
+    return RandomTree(rng, problem, depth);
+  }
+  tree.negated_tree = negated;
+  return tree;
+}
+
+inline RandomTerm MakeRandomTerm(Rng& rng, const Problem& problem, TermKind kind, int depth = 3) {
   switch (kind) {
     case TermKind::kKeyLengths:
     case TermKind::kKeyRange:
@@ -287,7 +390,14 @@ inline RandomTerm MakeRandomTerm(Rng& rng, const Problem& problem, TermKind kind
     case TermKind::kBoundaries:
       return RandomBoundaries(rng, problem);
     case TermKind::kDense:
-      return RandomDense(rng, problem);
+    case TermKind::kBlocks:
+      return RandomDense(rng, problem, kind == TermKind::kBlocks);
+    case TermKind::kPrefixCausal:
+      return RandomPrefix(rng, problem);
+    case TermKind::kFunction:
+      return RandomFunction(rng, problem);
+    case TermKind::kTree:
+      return RandomTree(rng, problem, depth);
   }
   return {};
 }

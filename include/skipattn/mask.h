@@ -3,6 +3,7 @@
 #define SKIPATTN_MASK_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,13 +24,24 @@ struct MaskTerms;
 /// A Mask is a small value that may be copied and combined freely. It borrows the arrays given to
 /// its terms: they must stay alive and unchanged until MakePlan (or Attention) has returned. Its
 /// arguments are checked there, against the problem's sizes.
+///
+/// `&`, `|` and `~` may be nested 200 deep. What is joined by `&` at the top is special in one way:
+/// the chunk grid of the exact arithmetic begins at the first key that any row (of the document,
+/// where Documents stands there) attends with the Causal, Window and PrefixCausal terms of that
+/// level left out, and anything under `|` or `~` taken as it is. So `~(~Causal() | ...)` may differ
+/// in the last bits from what `&` gives; AttentionOptions::key_origin puts them on one grid.
 class SKIPATTN_API Mask {
  public:
   Mask() = default;
 
   /// Allowed where both are.
   friend SKIPATTN_API Mask operator&(const Mask& a, const Mask& b);
+  /// Allowed where at least one is.
+  friend SKIPATTN_API Mask operator|(const Mask& a, const Mask& b);
+  /// Allowed where `a` is not; `~~a` is `a`.
+  friend SKIPATTN_API Mask operator~(const Mask& a);
   Mask& operator&=(const Mask& other) { return *this = *this & other; }
+  Mask& operator|=(const Mask& other) { return *this = *this | other; }
 
   /// For the library itself.
   explicit Mask(std::shared_ptr<const internal::MaskTerms> terms) : terms_(std::move(terms)) {}
@@ -87,6 +99,10 @@ SKIPATTN_API Mask Causal(const Diagonal& diagonal = {});
 /// i + offset - left <= j <= i + offset + right, both ends included. -1 = no limit on that side.
 SKIPATTN_API Mask Window(int64_t left, int64_t right, const Diagonal& diagonal = {});
 
+/// j < prefix[b] or j <= i + offset: a prefix that all rows see, causal after it. `prefix`: [B] i32
+/// or i64, each in [0, Tk].
+SKIPATTN_API Mask PrefixCausal(const ConstTensor& prefix, const Diagonal& diagonal = {});
+
 /// q_ids[b, i] = k_ids[b, j], and neither is negative. [B, Tq] and [B, Tk], i32 or i64.
 SKIPATTN_API Mask Documents(const ConstTensor& q_ids, const ConstTensor& k_ids);
 /// The same from boundaries: document n holds queries [cu_seqlens_q[n], cu_seqlens_q[n + 1]) and
@@ -98,6 +114,17 @@ SKIPATTN_API Mask DocumentsFromBoundaries(const ConstTensor& cu_seqlens_q,
 /// that order, for example "bk" for key padding or "qk"; it may be left out for rank 4. An axis of
 /// size 1 broadcasts. `h` counts query heads.
 SKIPATTN_API Mask Dense(const ConstTensor& values, const std::string& axes = "");
+
+/// The element of block (i / block_q, j / block_k). `values`: bool as of Dense, but the axes q and
+/// k count blocks: ceil(Tq / block_q) and ceil(Tk / block_k), or 1.
+SKIPATTN_API Mask Blocks(const ConstTensor& values, const std::string& axes, int64_t block_q,
+                         int64_t block_k);
+
+/// f(b, h, i, j), `h` a query head. Called while planning only, by the thread that plans, for any
+/// pair any number of times and in any order, so it must give the same answer each time; it may be
+/// called for every pair of every head, so a term or an array is far cheaper. What it throws
+/// becomes the status of MakePlan.
+SKIPATTN_API Mask Function(std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> f);
 
 }  // namespace mask
 }  // namespace v0

@@ -158,13 +158,13 @@ TEST(MaskTest, DocumentsAndDense) {
 }
 
 TEST(DenseViewTest, AxesGetTheirPlacesAndSizeOneBroadcasts) {
-  const DenseView qk = ViewOf({Bools({4, 3}), "qk"});
+  const DenseView qk = ViewOf(Bools({4, 3}), "qk");
   EXPECT_EQ(std::vector<int64_t>(qk.stride, qk.stride + 4), (std::vector<int64_t>{0, 0, 3, 1}));
-  const DenseView bk = ViewOf({Bools({2, 3}), "bk"});
+  const DenseView bk = ViewOf(Bools({2, 3}), "bk");
   EXPECT_EQ(std::vector<int64_t>(bk.stride, bk.stride + 4), (std::vector<int64_t>{3, 0, 0, 1}));
-  const DenseView all = ViewOf({Bools({2, 1, 2, 2}), ""});
+  const DenseView all = ViewOf(Bools({2, 1, 2, 2}), "");
   EXPECT_EQ(std::vector<int64_t>(all.stride, all.stride + 4), (std::vector<int64_t>{4, 0, 2, 1}));
-  const DenseView one = ViewOf({Bools({1}), "h"});
+  const DenseView one = ViewOf(Bools({1}), "h");
   EXPECT_EQ(std::vector<int64_t>(one.stride, one.stride + 4), (std::vector<int64_t>{0, 0, 0, 0}));
 }
 
