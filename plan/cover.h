@@ -21,10 +21,10 @@ struct HeightCosts {
 };
 
 /// Heights in vectors, one tile after the other, that cover all vectors of rows at the least total
-/// cost. `keys` bounds the keys of each vector's rows: a tile computes all keys from the lowest to
-/// the highest bound of its vectors, so slanted masks want low tiles and others tall ones. The last
-/// tile may be taller than what is left.
-std::vector<int> CoverVectors(const std::vector<Run>& keys, const HeightCosts& costs);
+/// cost. `keys` are those of each vector's rows, at least one run: a tile computes all keys of its
+/// vectors, so slanted masks want low tiles and others tall ones. The last tile may be taller than
+/// what is left.
+std::vector<int> CoverVectors(const std::vector<Runs>& keys, const HeightCosts& costs);
 
 }  // namespace internal
 }  // namespace v0

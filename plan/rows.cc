@@ -189,7 +189,7 @@ bool RowCompiler::CompileRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) c
 }
 
 /// The same for a row of the tree.
-bool RowCompiler::CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const {
+bool RowCompiler::CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) {
   const int32_t document = row.set;
   if (terms.sets[static_cast<size_t>(document)].empty()) return false;
   const Run all = {terms.sets[static_cast<size_t>(document)].front().begin,
@@ -221,7 +221,7 @@ bool RowCompiler::CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& ro
 
 /// The first key of `within` that is in the tree and the document; the end of `within` if none is.
 int64_t RowCompiler::FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_t document,
-                                  const Run& within) const {
+                                  const Run& within) {
   const Runs& allowed = terms.sets[static_cast<size_t>(document)];
   if (tree_.WantsBits(query, within)) {
     const std::vector<uint64_t> words = tree_.BitsOf(query, within);
@@ -235,7 +235,7 @@ int64_t RowCompiler::FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_
 /// The keys of the tree and the document in `within`; the first of them is `lo`, the last is below
 /// `hi`.
 RowCompiler::Found RowCompiler::FindKeys(PlaneTerms& terms, int64_t query, int32_t document,
-                                         const Run& within) const {
+                                         const Run& within) {
   if (tree_.WantsBits(query, within)) {
     BitMatrix& matrix = *terms.tree_bits;
     const std::vector<uint64_t> words = tree_.BitsOf(query, within);
@@ -249,13 +249,13 @@ RowCompiler::Found RowCompiler::FindKeys(PlaneTerms& terms, int64_t query, int32
     const Runs& allowed = terms.sets[static_cast<size_t>(document)];
     return {FirstKey(allowed, &bits, within.begin, within.end), within.end, document, row};
   }
-  Runs keys = tree_.KeysOf(query, within);
+  const Runs& of_tree = tree_.KeysOf(query, within);
   const Runs& allowed = terms.sets[static_cast<size_t>(document)];
-  if (keys.size() == 1) {  // an interval of the document's keys
-    const int64_t first = FirstKey(allowed, nullptr, keys[0].begin, keys[0].end);
-    return {first, keys[0].end, document, -1};
+  if (of_tree.size() == 1) {  // an interval of the document's keys
+    const auto [begin, end] = of_tree[0];
+    return {FirstKey(allowed, nullptr, begin, end), end, document, -1};
   }
-  keys = Intersect(keys, allowed);
+  Runs keys = Intersect(of_tree, allowed);
   if (keys.empty()) return {0, 0, document, -1};
   const Run bounds = {keys.front().begin, keys.back().end};
   if (keys.size() == 1) return {bounds.begin, bounds.end, document, -1};

@@ -65,10 +65,9 @@ class RowCompiler {
   Runs LivePositions(bool keys, int64_t b, int64_t h) const;
   PlaneTerms TermsOfPlane(int64_t b, int64_t h);
   bool CompileRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
-  bool CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row) const;
-  Found FindKeys(PlaneTerms& terms, int64_t query, int32_t document, const Run& within) const;
-  int64_t FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_t document,
-                       const Run& within) const;
+  bool CompileTreeRow(PlaneTerms& terms, int64_t& origin, LiveRow& row);
+  Found FindKeys(PlaneTerms& terms, int64_t query, int32_t document, const Run& within);
+  int64_t FirstTreeKey(const PlaneTerms& terms, int64_t query, int32_t document, const Run& within);
   int64_t GridOrigin(int64_t found, int64_t b) const;
 
   const Problem problem_;

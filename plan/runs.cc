@@ -27,8 +27,8 @@ Runs::const_iterator FirstAfter(const Runs& runs, int64_t position) {
                           [](int64_t at, const Run& run) { return at < run.end; });
 }
 
-Runs Intersect(const Runs& a, const Runs& b) {
-  Runs both;
+void Intersect(const Runs& a, const Runs& b, Runs& both) {
+  both.clear();
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
     Append(both, std::max(i->begin, j->begin), std::min(i->end, j->end));
     if (i->end < j->end) {
@@ -37,11 +37,10 @@ Runs Intersect(const Runs& a, const Runs& b) {
       ++j;
     }
   }
-  return both;
 }
 
-Runs Unite(const Runs& a, const Runs& b) {
-  Runs either;
+void Unite(const Runs& a, const Runs& b, Runs& either) {
+  either.clear();
   for (auto i = a.begin(), j = b.begin(); i != a.end() || j != b.end();) {
     const bool from_a = j == b.end() || (i != a.end() && i->begin < j->begin);
     const Run& next = from_a ? *i++ : *j++;
@@ -51,27 +50,24 @@ Runs Unite(const Runs& a, const Runs& b) {
       either.push_back(next);
     }
   }
-  return either;
 }
 
-Runs Complement(const Runs& runs, const Run& within) {
-  Runs others;
+void Complement(const Runs& runs, const Run& within, Runs& others) {
+  others.clear();
   int64_t begin = within.begin;
   for (const Run& run : runs) {
     Append(others, begin, run.begin);
     begin = run.end;
   }
   Append(others, begin, within.end);
-  return others;
 }
 
-Runs Clip(const Runs& runs, const Run& within) {
-  Runs inside;
+void Clip(const Runs& runs, const Run& within, Runs& inside) {
+  inside.clear();
   for (auto run = FirstAfter(runs, within.begin); run != runs.end() && run->begin < within.end;
        ++run) {
     Append(inside, std::max(run->begin, within.begin), std::min(run->end, within.end));
   }
-  return inside;
 }
 
 int64_t BitRow::FirstSet(int64_t begin, int64_t end) const {
@@ -90,16 +86,19 @@ int64_t BitRow::EndOfSet(int64_t begin, int64_t end) const {
   return begin;
 }
 
-Runs RunsOf(const BitRow& row) { return RunsOf(row, 0, row.bits); }
-
-Runs RunsOf(const BitRow& row, int64_t begin, int64_t end) {
+Runs RunsOf(const BitRow& row) {
   Runs runs;
-  for (int64_t at = row.FirstSet(begin, end); at < end;) {
-    const int64_t run_end = row.FirstClear(at, end);
-    runs.push_back({at, run_end});
-    at = row.FirstSet(run_end, end);
-  }
+  RunsOf(row, {0, row.bits}, runs);
   return runs;
+}
+
+void RunsOf(const BitRow& row, const Run& within, Runs& runs) {
+  runs.clear();
+  for (int64_t at = row.FirstSet(within.begin, within.end); at < within.end;) {
+    const int64_t end = row.FirstClear(at, within.end);
+    runs.push_back({at, end});
+    at = row.FirstSet(end, within.end);
+  }
 }
 
 }  // namespace internal

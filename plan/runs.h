@@ -36,17 +36,22 @@ inline void Append(Runs& runs, int64_t begin, int64_t end) {
 /// The first run that ends after `position`; runs.end() if none does.
 Runs::const_iterator FirstAfter(const Runs& runs, int64_t position);
 
-/// Positions in both.
-Runs Intersect(const Runs& a, const Runs& b);
+/// Positions in both. What is given to `both` is replaced, and so below; it may not be an argument.
+void Intersect(const Runs& a, const Runs& b, Runs& both);
+inline Runs Intersect(const Runs& a, const Runs& b) {
+  Runs both;
+  Intersect(a, b, both);
+  return both;
+}
 
 /// Positions in either.
-Runs Unite(const Runs& a, const Runs& b);
+void Unite(const Runs& a, const Runs& b, Runs& either);
 
 /// Positions of `within` that are not in `runs`, which must lie in it.
-Runs Complement(const Runs& runs, const Run& within);
+void Complement(const Runs& runs, const Run& within, Runs& others);
 
 /// Positions of `runs` that lie in `within`.
-Runs Clip(const Runs& runs, const Run& within);
+void Clip(const Runs& runs, const Run& within, Runs& inside);
 
 /// Bits set in one row of 64-bit words: bit t of the row is bit t % 64 of word t / 64.
 struct BitRow {
@@ -73,9 +78,9 @@ inline uint64_t RangeWord(int64_t begin, int64_t end, int64_t w) {
   return from_lo & to_hi;
 }
 
-/// The set bits of a row as runs, of all of it or of [begin, end).
+/// The set bits of a row as runs, of all of it or of those in `within`.
 Runs RunsOf(const BitRow& row);
-Runs RunsOf(const BitRow& row, int64_t begin, int64_t end);
+void RunsOf(const BitRow& row, const Run& within, Runs& runs);
 
 }  // namespace internal
 }  // namespace v0

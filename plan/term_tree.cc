@@ -41,6 +41,7 @@ TermTree::TermTree(const Problem& problem, const std::vector<Term>& terms, ScanF
     if (Holds(term)) root_.of.push_back(MakeNode(term));
   }
   PutCheapFirst(root_.of);
+  slides_ = Slides(root_);
 }
 
 /// What these leave is all that the others are asked about.
@@ -179,62 +180,83 @@ bool TermTree::WantsBits(int64_t i, const Run& within) const {
          MostRuns(root_, i) > std::max(kFewRuns, WordsFor(problem_.k_len));
 }
 
-Runs TermTree::KeysOf(const Node& node, int64_t i, Run within) const {
-  Runs keys;
+const Runs& TermTree::KeysOf(int64_t i, const Run& within) {
+  FindKeys(root_, i, within, 0, found_);
+  if (plane_bits_.bits != nullptr) JoinKeys(plane_bits_, i, 0, found_);
+  return found_;
+}
+
+void TermTree::FindKeys(const Node& node, int64_t i, const Run& within, size_t depth, Runs& keys) {
+  if (rooms_.size() <= depth) rooms_.resize(depth + 1);
+  Runs &part = rooms_[depth].part, &joined = rooms_[depth].joined;
+  keys.clear();
   switch (node.kind) {
     case Kind::kBand:
       Append(keys, std::max(within.begin, node.band.LowerOf(i)),
              std::min(within.end, node.band.UpperOf(i)));
-      return keys;
-    case Kind::kSets: {
-      const int32_t set = node.SetOf(i);
-      return set < 0 ? keys : Clip(node.sets[static_cast<size_t>(set)], within);
-    }
+      return;
+    case Kind::kSets:
+      if (const int32_t set = node.SetOf(i); set >= 0) {
+        Clip(node.sets[static_cast<size_t>(set)], within, keys);
+      }
+      return;
     case Kind::kBits:
-      return RunsOf(node.bits->Row(node.bits->row_of[static_cast<size_t>(i)]), within.begin,
-                    within.end);
+      RunsOf(node.bits->Row(node.bits->row_of[static_cast<size_t>(i)]), within, keys);
+      return;
     case Kind::kFunction:
-      return FunctionKeys(node, i, within);
+      CallFunctions(node, i, within, keys);
+      return;
     case Kind::kNot:
-      return Complement(KeysOf(node.of[0], i, within), within);
+      FindKeys(node.of[0], i, within, depth + 1, part);
+      Complement(part, within, keys);
+      return;
     case Kind::kOr:
-      for (const Node& one : node.of) keys = Unite(keys, KeysOf(one, i, within));
-      return keys;
+      for (const Node& one : node.of) {
+        FindKeys(one, i, within, depth + 1, part);
+        Unite(keys, part, joined);
+        std::swap(keys, joined);
+      }
+      return;
     case Kind::kAnd:
-      break;
+      Append(keys, within.begin, within.end);
+      for (const Node& one : node.of) JoinKeys(one, i, depth, keys);
+      return;
   }
-  Append(keys, within.begin, within.end);
-  const auto join = [&](const Node& one) {
-    if (keys.empty()) return;
-    keys = Intersect(keys, KeysOf(one, i, {keys.front().begin, keys.back().end}));
-  };
-  for (const Node& one : node.of) join(one);
-  if (&node == &root_ && plane_bits_.bits != nullptr) join(plane_bits_);
-  return keys;
 }
 
-Runs TermTree::FunctionKeys(const Node& node, int64_t i, const Run& within) const {
+/// Leaves those of `keys` that the node has too, and asks it about no others than lie between them.
+void TermTree::JoinKeys(const Node& node, int64_t i, size_t depth, Runs& keys) {
+  if (keys.empty()) return;
+  Runs &part = rooms_[depth].part, &joined = rooms_[depth].joined;
+  FindKeys(node, i, {keys.front().begin, keys.back().end}, depth + 1, part);
+  Intersect(keys, part, joined);
+  std::swap(keys, joined);
+}
+
+void TermTree::CallFunctions(const Node& node, int64_t i, const Run& within, Runs& keys) const {
   const auto& function = std::get<FunctionTerm>(*node.term);
-  Runs keys;
   for (int64_t j = within.begin; j < within.end; ++j) {
     if (CallFunction(function, b_, h_, i, j)) Append(keys, j, j + 1);
   }
-  return keys;
 }
 
-std::vector<uint64_t> TermTree::BitsOf(int64_t i, const Run& within) const {
+std::vector<uint64_t> TermTree::BitsOf(int64_t i, const Run& within) {
   std::vector<uint64_t> words(static_cast<size_t>(WordsFor(problem_.k_len)));
   FillBits(root_, i, within, words.data());
+  const uint64_t* plane = nullptr;
+  if (const BitMatrix* bits = plane_bits_.bits.get()) {
+    plane = bits->Row(bits->row_of[static_cast<size_t>(i)]).words;
+  }
   ForEachWord(within, [&](int64_t w) {
-    words[static_cast<size_t>(w)] &= RangeWord(within.begin, within.end, w);
+    words[static_cast<size_t>(w)] &=
+        RangeWord(within.begin, within.end, w) & (plane != nullptr ? plane[w] : ~uint64_t{0});
   });
   return words;
 }
 
 /// Sets the words of `within`, which are 0 before; bits of them outside `within` may be anything
 /// after.
-void TermTree::FillBits(const Node& node, int64_t i, const Run& within, uint64_t* words) const {
-  const bool bits = &node == &root_ && plane_bits_.bits != nullptr;
+void TermTree::FillBits(const Node& node, int64_t i, const Run& within, uint64_t* words) {
   const auto fill_other = [&](const Node& one) {
     std::vector<uint64_t> other(static_cast<size_t>(WordsFor(problem_.k_len)));
     FillBits(one, i, within, other.data());
@@ -244,7 +266,8 @@ void TermTree::FillBits(const Node& node, int64_t i, const Run& within, uint64_t
     case Kind::kBand:
     case Kind::kSets:
     case Kind::kFunction:
-      for (const Run& run : KeysOf(node, i, within)) SetRun(words, run.begin, run.end);
+      FindKeys(node, i, within, 0, found_);
+      for (const Run& run : found_) SetRun(words, run.begin, run.end);
       return;
     case Kind::kBits: {
       const BitRow row = node.bits->Row(node.bits->row_of[static_cast<size_t>(i)]);
@@ -265,12 +288,10 @@ void TermTree::FillBits(const Node& node, int64_t i, const Run& within, uint64_t
       break;
   }
   SetRun(words, within.begin, within.end);
-  const auto join = [&](const Node& one) {
+  for (const Node& one : node.of) {
     const std::vector<uint64_t> other = fill_other(one);
     ForEachWord(within, [&](int64_t w) { words[w] &= other[static_cast<size_t>(w)]; });
-  };
-  for (const Node& one : node.of) join(one);
-  if (bits) join(plane_bits_);
+  }
 }
 
 }  // namespace internal

@@ -3,7 +3,9 @@
 #ifndef SKIPATTN_PLAN_TERM_TREE_H_
 #define SKIPATTN_PLAN_TERM_TREE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -34,7 +36,7 @@ class TermTree {
   void SelectPlane(int64_t b, int64_t h, std::shared_ptr<const BitMatrix> bits);
 
   /// Whether each row has keys of its own, as with a diagonal.
-  bool slides() const { return Slides(root_); }
+  bool slides() const { return slides_; }
 
   /// Whether two rows surely have the same keys.
   bool SameKeys(int64_t i, int64_t other) const;
@@ -43,11 +45,11 @@ class TermTree {
   /// length of the row, so those are for rows of many runs.
   bool WantsBits(int64_t i, const Run& within) const;
 
-  /// The keys of a row in `within`.
-  Runs KeysOf(int64_t i, const Run& within) const { return KeysOf(root_, i, within); }
+  /// The keys of a row in `within`, until the next call.
+  const Runs& KeysOf(int64_t i, const Run& within);
 
   /// The same as bits of a whole row, of which those outside `within` are 0.
-  std::vector<uint64_t> BitsOf(int64_t i, const Run& within) const;
+  std::vector<uint64_t> BitsOf(int64_t i, const Run& within);
 
  private:
   enum class Kind : uint8_t { kBand, kSets, kNot, kOr, kAnd, kBits, kFunction };
@@ -81,15 +83,24 @@ class TermTree {
   static bool Slides(const Node& node);
   static bool SameKeys(const Node& node, int64_t i, int64_t other);
   int64_t MostRuns(const Node& node, int64_t i) const;
-  Runs KeysOf(const Node& node, int64_t i, Run within) const;
-  Runs FunctionKeys(const Node& node, int64_t i, const Run& within) const;
-  void FillBits(const Node& node, int64_t i, const Run& within, uint64_t* words) const;
+  void FindKeys(const Node& node, int64_t i, const Run& within, size_t depth, Runs& keys);
+  void JoinKeys(const Node& node, int64_t i, size_t depth, Runs& keys);
+  void CallFunctions(const Node& node, int64_t i, const Run& within, Runs& keys) const;
+  void FillBits(const Node& node, int64_t i, const Run& within, uint64_t* words);
 
   const Problem problem_;
   const ScanFunction scan_;
   Node root_;
   Node plane_bits_;  // joined to the root by "and" where it has bits
   int64_t b_ = 0, h_ = 0;
+  bool slides_ = false;
+
+  // Room for the runs of inner nodes, kept from row to row: one of each at each depth.
+  struct Room {
+    Runs part, joined;
+  };
+  std::deque<Room> rooms_;
+  Runs found_;
 };
 
 }  // namespace internal

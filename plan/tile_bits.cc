@@ -135,11 +135,22 @@ bool HasFewRuns(const PlaneRows& rows, const LiveRow* first, const LiveRow* last
 void AddRunsTile(const PlaneRows& rows, const LiveRow* first, const LiveRow* last, const Tile& tile,
                  const TileParams& params, Plane& plane) {
   std::vector<Change> changes;
+  std::vector<size_t> above;  // where the changes of the row above are in `changes`
+  Runs runs;
   for (const LiveRow* row = first; row != last; ++row) {
     const uint64_t lanes = LanesOf(rows, row, tile, params.heads);
-    for (const Run& run : Clip(rows.sets[static_cast<size_t>(row->set)], {row->lo, row->hi})) {
-      changes.push_back({run.begin, lanes});
-      changes.push_back({run.end, lanes});
+    Clip(rows.sets[static_cast<size_t>(row->set)], {row->lo, row->hi}, runs);
+    const size_t before = above.size();
+    if (before < 2 * runs.size()) above.resize(2 * runs.size());
+    for (size_t n = 0; n < 2 * runs.size(); ++n) {
+      const int64_t key = n % 2 == 0 ? runs[n / 2].begin : runs[n / 2].end;
+      // Most rows begin and end where the one above does: less to sort.
+      if (n < before && changes[above[n]].key == key) {
+        changes[above[n]].lanes |= lanes;
+      } else {
+        above[n] = changes.size();
+        changes.push_back({key, lanes});
+      }
     }
   }
   std::sort(changes.begin(), changes.end(),

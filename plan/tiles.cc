@@ -93,19 +93,48 @@ class Builder {
     }
   }
 
-  /// The keys of each vector of the lanes [lane, end), from the lowest to the highest.
-  std::vector<Run> KeysOfVectors(int64_t lane, int64_t end) const {
-    std::vector<Run> keys;
+  /// The keys of each vector of the lanes [lane, end): from the lowest to the highest, or run by
+  /// run where rows have sets of their own.
+  std::vector<Runs> KeysOfVectors(int64_t lane, int64_t end) const {
+    const LiveRow* first = &rows_.rows[static_cast<size_t>(lane / params_.heads)];
+    const LiveRow* last = &rows_.rows[static_cast<size_t>((end - 1) / params_.heads)] + 1;
+    const bool own_sets =
+        std::any_of(first, last, [&](const LiveRow& row) { return row.set != first->set; });
+    std::vector<Runs> keys;
     for (; lane < end; lane += params_.vector_lanes) {
-      const int64_t last = std::min(lane + params_.vector_lanes, end) - 1;
-      Run range = plane_.intervals[static_cast<size_t>(lane / params_.heads)];
-      for (int64_t row = lane / params_.heads; row <= last / params_.heads; ++row) {
-        const Run& one = plane_.intervals[static_cast<size_t>(row)];
-        range = {std::min(range.begin, one.begin), std::max(range.end, one.end)};
-      }
-      keys.push_back(range);
+      const int64_t last_lane = std::min(lane + params_.vector_lanes, end) - 1;
+      first = &rows_.rows[static_cast<size_t>(lane / params_.heads)];
+      last = &rows_.rows[static_cast<size_t>(last_lane / params_.heads)] + 1;
+      Runs runs;
+      if (!own_sets || !UniteRows(first, last, runs)) runs = {BoundsOf(first, last)};
+      keys.push_back(std::move(runs));
     }
     return keys;
+  }
+
+  static Run BoundsOf(const LiveRow* first, const LiveRow* last) {
+    Run bounds = {first->lo, first->hi};
+    for (const LiveRow* row = first; row != last; ++row) {
+      bounds = {std::min(bounds.begin, row->lo), std::max(bounds.end, row->hi)};
+    }
+    return bounds;
+  }
+
+  /// The keys of rows without bits; false where they are too many runs to look at.
+  bool UniteRows(const LiveRow* first, const LiveRow* last, Runs& runs) const {
+    constexpr size_t kMostRuns = 64;
+    Runs part, united;
+    while (first != last) {
+      const LiveRow* next = std::find_if(
+          first, last, [&](const LiveRow& row) { return row.set != first->set || row.bits >= 0; });
+      if (next == first) return false;
+      Clip(rows_.sets[static_cast<size_t>(first->set)], BoundsOf(first, next), part);
+      Unite(runs, part, united);
+      std::swap(runs, united);
+      if (runs.size() > kMostRuns) return false;
+      first = next;
+    }
+    return true;
   }
 
   void AddTileSegments(const Tile& tile) {

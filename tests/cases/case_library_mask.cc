@@ -49,8 +49,11 @@ class Builder {
     const std::string& name = term.name;
     const Array &first = term.first, &second = term.second;
     if (name.empty()) return {};
-    if (name == "and") return BuildAnd(term);
-    if (name == "dense") return BuildDense(term);
+    if (name == "and" || name == "or") return BuildJoined(term);
+    if (name == "not") return ~Build(term.parts.at(0));
+    if (name == "dense" || name == "blocks") return BuildDense(term);
+    if (name == "function") return mask::Function(term.function);
+    if (name == "prefix_causal") return mask::PrefixCausal(Ints(first), DiagonalOf(term));
     if (name == "causal") return mask::Causal(DiagonalOf(term));
     if (name == "window") return mask::Window(term.left, term.right, DiagonalOf(term));
     if (name == "documents") return mask::Documents(Ids(first), Ids(second));
@@ -66,10 +69,13 @@ class Builder {
   }
 
  private:
-  Mask BuildAnd(const CaseMask& term) {
-    Mask all;
-    for (const CaseMask& part : term.parts) all &= Build(part);
-    return all;
+  Mask BuildJoined(const CaseMask& term) {
+    Mask joined = Build(term.parts.at(0));
+    for (size_t n = 1; n < term.parts.size(); ++n) {
+      const Mask part = Build(term.parts[n]);
+      joined = term.name == "and" ? joined & part : joined | part;
+    }
+    return joined;
   }
 
   Mask BuildDense(const CaseMask& term) {
@@ -79,6 +85,9 @@ class Builder {
     const ConstTensor values = dtype == DType::kBool  ? Own<uint8_t>(term.first, place, dtype)
                                : dtype == DType::kI32 ? Own<int32_t>(term.first, place, dtype)
                                                       : Own<float>(term.first, place, dtype);
+    if (term.name == "blocks") {
+      return mask::Blocks(values, term.axes, term.block_q, term.block_k);
+    }
     return mask::Dense(values, term.axes);
   }
 

@@ -1,26 +1,35 @@
 // Masks of cases: read from the file, and as predicates; see case_mask.h.
 #include "tests/cases/case_mask.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 namespace skipattn::cases {
 namespace {
 
-Shape DenseShape(const Json& arg, const Sizes& sizes) {
+Shape DenseShape(const Json& arg, const Shape& sizes) {
   if (arg.contains("shape")) return arg["shape"];
   Shape shape;
   for (char axis : arg.value("axes", std::string("bhqk"))) {
-    shape.push_back(sizes.Pairs().at(std::string("bhqk").find(axis)));
+    shape.push_back(sizes.at(std::string("bhqk").find(axis)));
   }
   return shape;
 }
 
+/// Dense arrays, and those of blocks.
 void ReadDense(const Json& arg, const Sizes& sizes, CaseMask* mask) {
+  mask->block_q = arg.value("block_q", int64_t{1});
+  mask->block_k = arg.value("block_k", int64_t{1});
+  const auto blocks = [](int64_t length, int64_t block) {
+    return (length + std::max<int64_t>(block, 1) - 1) / std::max<int64_t>(block, 1);
+  };
+  const Shape counts = {sizes.batch, sizes.heads, blocks(sizes.q_len, mask->block_q),
+                        blocks(sizes.k_len, mask->block_k)};
   mask->axes = arg.value("axes", "");
   mask->dtype = arg.value("dtype", "bool");
   mask->strides = arg.value("strides", "");
-  mask->first = ReadArray(arg, DenseShape(arg, sizes));
+  mask->first = ReadArray(arg, DenseShape(arg, counts));
 }
 
 void ReadDiagonal(const Json& arg, CaseMask* mask) {
@@ -30,6 +39,14 @@ void ReadDiagonal(const Json& arg, CaseMask* mask) {
     mask->align = arg["align"] == "top_left" ? mask::Align::kTopLeft : mask::Align::kBottomRight;
   }
   if (arg.contains("offset")) mask->offset = ReadArray(arg["offset"], {});
+}
+
+Predicate ReadFunction(const Json& arg) {
+  const Shape coef = arg["coef"];
+  return [coef, mod = arg["mod"].get<int64_t>(), below = arg["below"].get<int64_t>()](
+             int64_t b, int64_t h, int64_t i, int64_t j) {
+    return (coef.at(0) * b + coef.at(1) * h + coef.at(2) * i + coef.at(3) * j) % mod < below;
+  };
 }
 
 void ReadDocuments(const Json& arg, const Sizes& sizes, CaseMask* mask) {
@@ -81,19 +98,21 @@ Predicate Element(const CaseMask& mask) {
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (mask.first.shape[axis] > 1) stride[std::string("bhqk").find(axes[axis])] = own[axis];
   }
-  return [array = mask.first, stride](int64_t b, int64_t h, int64_t i, int64_t j) {
-    return Entry(array, b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3]) != 0;
+  return [array = mask.first, stride, block_q = mask.block_q, block_k = mask.block_k](
+             int64_t b, int64_t h, int64_t i, int64_t j) {
+    return Entry(array, b * stride[0] + h * stride[1] + i / block_q * stride[2] +
+                            j / block_k * stride[3]) != 0;
   };
 }
 
-Predicate All(const CaseMask& mask, const Sizes& sizes) {
+/// "and", "or" and "not" of the parts.
+Predicate Joined(const CaseMask& mask, const Sizes& sizes) {
   std::vector<Predicate> parts;
   for (const CaseMask& part : mask.parts) parts.push_back(PredicateOf(part, sizes));
-  return [parts](int64_t b, int64_t h, int64_t i, int64_t j) {
-    for (const Predicate& part : parts) {
-      if (!part(b, h, i, j)) return false;
-    }
-    return true;
+  return [parts, name = mask.name](int64_t b, int64_t h, int64_t i, int64_t j) {
+    const auto holds = [&](const Predicate& part) { return part(b, h, i, j); };
+    if (name == "or") return std::any_of(parts.begin(), parts.end(), holds);
+    return std::all_of(parts.begin(), parts.end(), holds) == (name == "and");
   };
 }
 
@@ -123,10 +142,17 @@ CaseMask ReadMask(const Json& tree, const Sizes& sizes) {
   if (tree.is_null()) return mask;
   mask.name = tree.begin().key();
   const Json& arg = tree.begin().value();
-  if (mask.name == "and") {
+  if (mask.name == "and" || mask.name == "or") {
     for (const Json& part : arg) mask.parts.push_back(ReadMask(part, sizes));
-  } else if (mask.name == "dense") {
+  } else if (mask.name == "not") {
+    mask.parts.push_back(ReadMask(arg, sizes));
+  } else if (mask.name == "dense" || mask.name == "blocks") {
     ReadDense(arg, sizes, &mask);
+  } else if (mask.name == "function") {
+    mask.function = ReadFunction(arg);
+  } else if (mask.name == "prefix_causal") {
+    ReadDiagonal(arg, &mask);
+    mask.first = ReadArray(arg["n"], {sizes.batch});
   } else if (mask.name == "causal" || mask.name == "window") {
     ReadDiagonal(arg, &mask);
   } else if (mask.name == "documents") {
@@ -141,9 +167,9 @@ CaseMask ReadMask(const Json& tree, const Sizes& sizes) {
   return mask;
 }
 
-CaseMask DenseMask(Array pairs) {
+CaseMask DenseMask(Array pairs, const std::string& name) {
   CaseMask mask;
-  mask.name = "dense";
+  mask.name = name;
   mask.axes = "bhqk";
   mask.first = std::move(pairs);
   return mask;
@@ -153,8 +179,15 @@ Predicate PredicateOf(const CaseMask& mask, const Sizes& sizes) {
   const std::string& name = mask.name;
   const bool key = name.compare(0, 3, "key") == 0;
   if (name.empty()) return [](int64_t, int64_t, int64_t, int64_t) { return true; };
-  if (name == "and") return All(mask, sizes);
-  if (name == "dense") return Element(mask);
+  if (name == "and" || name == "or" || name == "not") return Joined(mask, sizes);
+  if (name == "dense" || name == "blocks") return Element(mask);
+  if (name == "function") return mask.function;
+  if (name == "prefix_causal") {
+    return [prefix = Lengths(true, mask.first), causal = Band(mask, sizes)](int64_t b, int64_t h,
+                                                                            int64_t i, int64_t j) {
+      return prefix(b, h, i, j) || causal(b, h, i, j);
+    };
+  }
   if (name == "causal" || name == "window") return Band(mask, sizes);
   if (name == "documents") return SameDocument(mask.first, mask.second);
   if (name == "boundaries") return SameDocument(IdsOf(mask.first), IdsOf(mask.second));

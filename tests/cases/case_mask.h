@@ -19,25 +19,30 @@ struct Sizes {
   Shape Pairs() const { return {batch, heads, q_len, k_len}; }
 };
 
-/// A term, or the "and" of some, with its arrays.
+/// What a mask allows, written down without any hurry.
+using Predicate = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
+
+/// A term, or the "and", "or" or "not" of some, with its arrays.
 struct CaseMask {
   std::string name;             ///< as in the file; empty = no mask
-  std::vector<CaseMask> parts;  ///< of "and"
+  std::vector<CaseMask> parts;  ///< of "and", "or", "not"
   Array first, second;          ///< in the order of the library's arguments
   int64_t left = -1, right = 0;
   std::optional<mask::Align> align;
   std::optional<Array> offset;  ///< a number, or [B]
   std::string axes, dtype = "bool", strides;
+  int64_t block_q = 1, block_k = 1;  ///< of "blocks"
+  Predicate function;
 };
 
 /// `tree` may be null: no mask.
 CaseMask ReadMask(const Json& tree, const Sizes& sizes);
 
-/// The mask that holds every pair, an array of `sizes.Pairs()`.
-CaseMask DenseMask(Array pairs);
+/// The mask that holds every pair, an array of `sizes.Pairs()`: `name` is "dense", or "blocks" for
+/// blocks of one element.
+CaseMask DenseMask(Array pairs, const std::string& name = "dense");
 
-/// The definition of the terms, written down a second time and without any hurry.
-using Predicate = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
+/// The definition of the terms, written down a second time.
 Predicate PredicateOf(const CaseMask& mask, const Sizes& sizes);
 
 /// 1 where the mask allows, as an array of `sizes.Pairs()`.

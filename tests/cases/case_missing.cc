@@ -11,19 +11,10 @@ struct Feature {
   const char* why;
 };
 
-constexpr Feature kMissingTerms[] = {
-    {"or", "masks are not joined by or"},       {"not", "masks are not negated"},
-    {"prefix_causal", "no prefix_causal term"}, {"blocks", "no blocks term"},
-    {"function", "no function term"},
-};
-
 // Of mask_as.
 constexpr Feature kMissingForms[] = {
     {"bias", "no bias"},
     {"soft_bias", "no bias"},
-    {"blocks", "no blocks term"},
-    {"function", "no function term"},
-    {"not_not", "masks are not negated"},
 };
 
 constexpr Feature kMissingFields[] = {
@@ -44,22 +35,11 @@ std::string Find(const Feature (&features)[kCount], const std::string& name) {
   return "";
 }
 
-std::string WhyMaskIsMissing(const Json& tree) {
-  if (tree.is_null()) return "";
-  const std::string why = Find(kMissingTerms, tree.begin().key());
-  if (!why.empty() || tree.begin().key() != "and") return why;
-  for (const Json& part : tree.begin().value()) {
-    const std::string inside = WhyMaskIsMissing(part);
-    if (!inside.empty()) return inside;
-  }
-  return "";
-}
-
 std::string WhyFieldsAreMissing(const Json& fields) {
   for (const Feature& feature : kMissingFields) {
     if (fields.contains(feature.name) && !fields[feature.name].is_null()) return feature.why;
   }
-  return WhyMaskIsMissing(fields.value("mask", Json()));
+  return "";
 }
 
 }  // namespace

@@ -93,6 +93,25 @@ void SetKeysTo(const Json& arg, const Array& allowed, Variation* y) {
   }
 }
 
+/// The same mask in another form.
+CaseMask MaskAs(const std::string& form, const CaseMask& mask, const Sizes& sizes,
+                const Array& allowed) {
+  if (form == "dense" || form == "blocks") return DenseMask(allowed, form);
+  CaseMask other;
+  if (form == "function") {
+    other.name = form;
+    other.function = PredicateOf(mask, sizes);
+  } else if (form == "not_not") {
+    CaseMask negation;
+    other.name = negation.name = "not";
+    negation.parts.push_back(mask);
+    other.parts.push_back(negation);
+  } else {
+    throw std::runtime_error("unknown form of a mask: " + form);
+  }
+  return other;
+}
+
 }  // namespace
 
 Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
@@ -108,8 +127,8 @@ Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
       y.inputs.layout = arg;
     } else if (name == "slice") {
       Slice(arg, allowed, &y);
-    } else if (name == "mask_as" && arg.get<std::string>() == "dense") {
-      y.inputs.mask = DenseMask(allowed);
+    } else if (name == "mask_as") {
+      y.inputs.mask = MaskAs(arg, x.mask, x.sizes(), allowed);
     } else if (name == "set_masked_to") {
       SetMaskedTo(Number(arg), allowed, &y);
     } else if (name == "set_keys_to") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ std::vector<double> LeastCosts(int64_t most, const HeightCosts& costs) {
 
 /// Vectors whose rows all attend one and the same key, so that only heights matter.
 std::vector<int> CoverCount(int64_t vectors, const HeightCosts& costs) {
-  return CoverVectors(std::vector<Run>(static_cast<size_t>(vectors), Run{0, 1}), costs);
+  return CoverVectors(std::vector<Runs>(static_cast<size_t>(vectors), Runs{{0, 1}}), costs);
 }
 
 /// Everything that any cover must be.
@@ -120,39 +121,44 @@ TEST(CoverTest, LongCoversAreTheCheapestOfAll) {
   }
 }
 
-/// The least cost of tiles over the vectors from `first` on, by trying them all.
-double LeastKeyCost(const std::vector<Run>& keys, size_t first, const HeightCosts& costs) {
-  if (first >= keys.size()) return 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int height = 1; height <= costs.heights; ++height) {
-    Run range = keys[first];
-    const size_t end = std::min(first + static_cast<size_t>(height), keys.size());
-    for (size_t v = first; v < end; ++v) {
-      range = {std::min(range.begin, keys[v].begin), std::max(range.end, keys[v].end)};
+/// Keys of one of the vectors [first, end) at least.
+double CountKeys(const std::vector<Runs>& keys, size_t first, size_t end) {
+  std::set<int64_t> all;
+  for (size_t v = first; v < end; ++v) {
+    for (const internal::Run& run : keys[v]) {
+      for (int64_t j = run.begin; j < run.end; ++j) all.insert(j);
     }
-    const double tile_keys = static_cast<double>(range.end - range.begin) + double{costs.tile_keys};
-    least = std::min(least,
-                     tile_keys * double{costs.cost[height - 1]} + LeastKeyCost(keys, end, costs));
   }
-  return least;
+  return static_cast<double>(all.size());
 }
 
-double KeyCostOf(const std::vector<int>& cover, const std::vector<Run>& keys,
+/// The cost of one tile over the vectors [first, end).
+double TileCostOf(const std::vector<Runs>& keys, size_t first, size_t end, int height,
+                  const HeightCosts& costs) {
+  return (CountKeys(keys, first, end) + double{costs.tile_keys}) * double{costs.cost[height - 1]};
+}
+
+/// The least cost of tiles over all vectors.
+double LeastKeyCost(const std::vector<Runs>& keys, const HeightCosts& costs) {
+  std::vector<double> least(keys.size() + 1, 0.0);
+  for (size_t first = keys.size(); first-- > 0;) {
+    least[first] = std::numeric_limits<double>::infinity();
+    for (int height = 1; height <= costs.heights; ++height) {
+      const size_t end = std::min(first + static_cast<size_t>(height), keys.size());
+      least[first] =
+          std::min(least[first], TileCostOf(keys, first, end, height, costs) + least[end]);
+    }
+  }
+  return least[0];
+}
+
+double KeyCostOf(const std::vector<int>& cover, const std::vector<Runs>& keys,
                  const HeightCosts& costs) {
   double cost = 0;
   size_t first = 0;
   for (const int height : cover) {
-    HeightCosts one = costs;
     const size_t end = std::min(first + static_cast<size_t>(height), keys.size());
-    const std::vector<Run> part(keys.begin() + static_cast<int64_t>(first),
-                                keys.begin() + static_cast<int64_t>(end));
-    std::swap(one.cost[0], one.cost[height - 1]);
-    Run range = part[0];
-    for (const Run& run : part) {
-      range = {std::min(range.begin, run.begin), std::max(range.end, run.end)};
-    }
-    one.heights = 1;
-    cost += LeastKeyCost({range}, 0, one);
+    cost += TileCostOf(keys, first, end, height, costs);
     first = end;
   }
   return cost;
@@ -164,26 +170,36 @@ TEST(CoverTest, TheKeysOfEachTileCount) {
     test::Rng rng(seed);
     HeightCosts costs = RandomCosts(rng, static_cast<int>(seed % 4) + 1);
     costs.tile_keys = static_cast<float>(test::Uniform(rng, 0, 20));
-    std::vector<internal::Run> keys(static_cast<size_t>(test::Uniform(rng, 1, 9)));
-    for (internal::Run& run : keys) {
-      run.begin = test::Uniform(rng, 0, 100);
-      run.end = run.begin + test::Uniform(rng, 1, 100);
+    std::vector<Runs> keys(static_cast<size_t>(test::Uniform(rng, 1, 9)));
+    for (Runs& runs : keys) {
+      int64_t begin = test::Uniform(rng, 0, 100);
+      for (int64_t count = test::PickOf(rng, {1, 1, 2, 5}); count > 0; --count) {
+        runs.push_back({begin, begin + test::Uniform(rng, 1, 100)});
+        begin = runs.back().end + test::Uniform(rng, 1, 50);
+      }
     }
     const std::vector<int> cover = CoverVectors(keys, costs);
     ASSERT_NO_FATAL_FAILURE(ExpectCover(cover, static_cast<int64_t>(keys.size()), costs));
-    ASSERT_NEAR(KeyCostOf(cover, keys, costs), LeastKeyCost(keys, 0, costs), 1e-3);
+    ASSERT_NEAR(KeyCostOf(cover, keys, costs), LeastKeyCost(keys, costs), 1e-3);
   }
 }
 
 TEST(CoverTest, SlantedMasksGetLowTiles) {
   const HeightCosts costs = {4, {1.3f, 2.3f, 3.3f, 4.3f}};
-  std::vector<internal::Run> causal, full;
+  std::vector<Runs> causal, full;
   for (int64_t v = 0; v < 16; ++v) {
-    causal.push_back({0, 8 * (v + 1)});
-    full.push_back({0, 128});
+    causal.push_back({{0, 8 * (v + 1)}});
+    full.push_back({{0, 128}});
   }
   EXPECT_EQ(CoverVectors(full, costs), (std::vector<int>{4, 4, 4, 4}));
   EXPECT_GT(CoverVectors(causal, costs).size(), 4u);
+}
+
+TEST(CoverTest, VectorsOfOtherKeysMakeATileOfTheirOwn) {
+  const HeightCosts costs = {2, {1.3f, 2.3f}};
+  const Runs one = {{0, 64}, {128, 192}}, other = {{64, 128}, {192, 256}};
+  EXPECT_EQ(CoverVectors({one, one, other, other}, costs), (std::vector<int>{2, 2}));
+  EXPECT_EQ(CoverVectors({one, other, other, one}, costs), (std::vector<int>{1, 2, 1}));
 }
 
 }  // namespace
