@@ -3,12 +3,29 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "plan/plan_data.h"
 #include "tests/plan/decode.h"
 #include "tests/random_mask.h"
+
+namespace {
+
+int64_t allocated_bytes = 0;
+
+}  // namespace
+
+// Counts what the program allocates. Not inlined: gcc would see malloc and delete meet and warn.
+__attribute__((noinline)) void* operator new(size_t bytes) {
+  allocated_bytes += static_cast<int64_t>(bytes);
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace skipattn::internal {
 namespace {
@@ -175,6 +192,50 @@ TEST(BuildTest, SkippingOffReachesTheTiles) {
   const Plane& plane = plan.PlaneOf(0, 0);
   const test::DecodedTile decoded = test::Decode(plane, plane.tiles.at(0), 1, 300);
   EXPECT_EQ(decoded.read, std::vector<uint8_t>(300, 1));
+}
+
+int64_t scanned_bytes = 0;
+
+void CountingScan(const uint8_t* bytes, int64_t count, uint64_t* words) {
+  scanned_bytes += count;
+  test::PlainScan(bytes, count, words);
+}
+
+// A long sequence costs what its rows cost: nothing is of the size of queries times keys.
+TEST(BuildTest, AMillionTokensCostMemoryOfTheirNumberOnly) {
+  constexpr int64_t kLength = 1'000'000, kDocument = 9973, kBlock = 1000;
+  std::vector<int64_t> cuts;
+  for (int64_t cut = 0; cut < kLength; cut += kDocument) cuts.push_back(cut);
+  cuts.push_back(kLength);
+  const std::vector<int64_t> sinks = {4}, prefix = {kLength / 2};
+  const std::vector<uint8_t> valid(kLength, 1);
+  std::vector<uint8_t> blocks(kBlock * kBlock);
+  for (int64_t n = 0; n < kBlock * kBlock; ++n) {
+    const int64_t back = n / kBlock - n % kBlock;
+    blocks[static_cast<size_t>(n)] = (back >= 0 && back < 3) || n % kBlock == 0;
+  }
+  const Mask documents = mask::DocumentsFromBoundaries(cuts, cuts);
+  const Mask window = mask::Window(512, 0), sink = mask::KeyLengths(sinks);
+  const Mask padding = mask::Padding(ConstTensor(valid.data(), DType::kBool, {1, kLength}));
+  const ConstTensor sparse(blocks.data(), DType::kBool, {kBlock, kBlock});
+  const Mask masks[] = {documents & mask::Causal() & window,
+                        padding & mask::Causal(),
+                        mask::PrefixCausal(prefix) & documents,
+                        mask::Causal() & (window | sink),
+                        documents & mask::Causal() & ~(~window & ~sink),
+                        (documents | sink) & window,
+                        mask::Causal() & ~window,
+                        mask::Causal() & mask::Blocks(sparse, "qk", kBlock, kBlock)};
+  const Problem problem = SizesOf(1, 1, 1, kLength, kLength);
+  for (const Mask& mask : masks) {
+    SCOPED_TRACE(&mask - masks);
+    allocated_bytes = scanned_bytes = 0;
+    const PlanData plan = BuildPlan(problem, mask, {}, Params(8, 3), CountingScan);
+    EXPECT_LT(allocated_bytes, 1000 * kLength);
+    EXPECT_LE(scanned_bytes, 2 * kLength);
+    EXPECT_GE(plan.planes.at(0).queries.size(), size_t{kLength} - kDocument);
+    EXPECT_LT(plan.planes[0].lane_bits.size(), size_t{10 * kLength});
+  }
 }
 
 }  // namespace

@@ -45,6 +45,51 @@ TEST(CheckMaskTest, EveryTermOfAConjunctionIsChecked) {
   EXPECT_TRUE(Complains(Check(mask::Causal(1) & mask::KeyLengths(bad)), {"key_lengths[1] is 7"}));
 }
 
+TEST(CheckMaskTest, EveryTermOfATreeIsChecked) {
+  const Ints good = {0, 6}, bad = {0, 7};
+  const Mask fine = mask::KeyLengths(good), wrong = mask::Causal(1) & mask::KeyLengths(bad);
+  EXPECT_TRUE(Check(fine | ~fine).ok());
+  for (const Mask& mask : {wrong | fine, fine | wrong, ~wrong, fine & ~(fine | ~(wrong | fine)),
+                           Mask() | wrong, ~~wrong}) {
+    EXPECT_TRUE(Complains(Check(mask), {"key_lengths[1] is 7", "0 to 6"}));
+  }
+  EXPECT_TRUE(Complains(Check(~mask::Causal()), {"causal", "top_left", "bottom_right"}));
+}
+
+TEST(CheckMaskTest, TreesHaveALimit) {
+  const Ints good = {0, 6};
+  Mask deep = mask::KeyLengths(good);
+  for (int level = 0; level < kMaxMaskDepth; ++level) deep = ~(deep & mask::KeyLengths(good));
+  EXPECT_TRUE(Check(deep).ok());
+  EXPECT_TRUE(Complains(Check(~(deep & deep)), {"mask is nested too deep", "at most 200 levels"}));
+}
+
+TEST(CheckMaskTest, PrefixCausal) {
+  const Ints edge = {0, 6}, high = {7, 0};
+  EXPECT_TRUE(Check(mask::PrefixCausal(edge, Align::kBottomRight)).ok());
+  EXPECT_TRUE(
+      Complains(Check(mask::PrefixCausal(high, 0)), {"prefix_causal: prefix[0] is 7", "6"}));
+  EXPECT_TRUE(Complains(Check(mask::PrefixCausal({}, 0)), {"prefix_causal: prefix is not given"}));
+  EXPECT_TRUE(Complains(Check(mask::PrefixCausal(edge)), {"prefix_causal", "top_left"}));
+}
+
+TEST(CheckMaskTest, Blocks) {
+  EXPECT_TRUE(Check(mask::Blocks(Bools({2, 3}), "qk", 4, 2)).ok());  // ceil(5 / 4), ceil(6 / 2)
+  EXPECT_TRUE(Check(mask::Blocks(Bools({2, 3, 1, 3}), "", 4, 2)).ok());
+  EXPECT_TRUE(Check(mask::Blocks(Bools({1, 1}), "qk", INT64_MAX, INT64_MAX)).ok());
+  EXPECT_TRUE(Complains(Check(mask::Blocks(Bools({2, 3}), "qk", 0, 2)), {"blocks: block_q is 0"}));
+  EXPECT_TRUE(Complains(Check(mask::Blocks(Bools({2, 3}), "qk", 4, -1)), {"block_k is -1"}));
+  EXPECT_TRUE(Complains(Check(mask::Blocks(Bools({3, 3}), "qk", 4, 2)),
+                        {"blocks: axis 'q' is of size 3", "2 or 1"}));
+  EXPECT_TRUE(Complains(Check(mask::Blocks(Bools({2, 3}), "", 4, 2)), {"blocks: axes", "bhqk"}));
+  EXPECT_TRUE(Complains(Check(mask::Blocks({}, "qk", 4, 2)), {"blocks is not given"}));
+}
+
+TEST(CheckMaskTest, AFunctionIsNeeded) {
+  EXPECT_TRUE(Check(mask::Function([](auto...) { return true; })).ok());
+  EXPECT_TRUE(Complains(Check(mask::Function({})), {"function is empty"}));
+}
+
 TEST(CheckMaskTest, LengthsAreWithinTheAxis) {
   const Ints edge = {0, 6}, negative = {-1, 2}, long_one = {3, 7}, one = {3};
   EXPECT_TRUE(Check(mask::KeyLengths(edge)).ok());

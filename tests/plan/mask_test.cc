@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,7 +16,14 @@
 namespace skipattn::internal {
 namespace {
 
-/// The names of a mask's terms, in order.
+void Add(const std::string& before, const std::vector<std::string>& some,
+         std::vector<std::string>& names) {
+  names.push_back(before);
+  names.insert(names.end(), some.begin(), some.end());
+  names.push_back(")");
+}
+
+/// The names of a mask's terms, in order, with those of what they hold in parentheses.
 std::vector<std::string> NamesOf(const Mask& mask) {
   std::vector<std::string> names;
   if (mask.terms() == nullptr) return names;
@@ -24,6 +33,18 @@ std::vector<std::string> NamesOf(const Mask& mask) {
     if (const auto* band = std::get_if<BandTerm>(&term)) names.push_back(band->name);
     if (std::holds_alternative<DocumentsTerm>(term)) names.push_back("documents");
     if (std::holds_alternative<DenseTerm>(term)) names.push_back("dense");
+    if (std::holds_alternative<PrefixTerm>(term)) names.push_back("prefix_causal");
+    if (std::holds_alternative<BlocksTerm>(term)) names.push_back("blocks");
+    if (std::holds_alternative<FunctionTerm>(term)) names.push_back("function");
+    if (const auto* either = std::get_if<OrTerm>(&term)) {
+      names.push_back("or");
+      for (const auto& one : either->of) Add("(", NamesOf(Mask(one)), names);
+    }
+    if (const auto* negation = std::get_if<NotTerm>(&term)) {
+      names.push_back("not");
+      Add("(", NamesOf(Mask(negation->of)), names);
+    }
+    if (std::holds_alternative<TooDeepTerm>(term)) names.push_back("too deep");
   }
   return names;
 }
@@ -60,6 +81,48 @@ TEST(MaskTest, AndListsTheTermsOfBothInOrder) {
             (std::vector<std::string>{"window", "padding", "causal", "key_lengths"}));
   EXPECT_EQ(NamesOf(a & a),
             (std::vector<std::string>{"causal", "key_lengths", "causal", "key_lengths"}));
+}
+
+TEST(MaskTest, OrKeepsWhatItJoins) {
+  const Mask causal = mask::Causal(), window = mask::Window(1, 2), lengths = mask::KeyLengths(kTwo);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesOf(causal | (window & lengths)),
+            (Names{"or", "(", "causal", ")", "(", "window", "key_lengths", ")"}));
+  const Names three = {"or", "(", "causal", ")", "(", "window", ")", "(", "key_lengths", ")"};
+  EXPECT_EQ(NamesOf((causal | window) | lengths), three);
+  EXPECT_EQ(NamesOf(causal | (window | lengths)), three);
+  Mask all = causal;
+  all |= Mask();
+  EXPECT_EQ(NamesOf(all), (Names{"or", "(", "causal", ")", "(", ")"}));
+  EXPECT_EQ(NamesOf(causal), (Names{"causal"}));
+}
+
+TEST(MaskTest, NotTwiceIsTheMaskItself) {
+  const Mask causal = mask::Causal(), both = causal & mask::KeyLengths(kTwo);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesOf(~both), (Names{"not", "(", "causal", "key_lengths", ")"}));
+  EXPECT_EQ((~~both).terms(), both.terms());
+  EXPECT_EQ(NamesOf(~~~causal), (Names{"not", "(", "causal", ")"}));
+  EXPECT_EQ(NamesOf(~Mask()), (Names{"not", "(", ")"}));
+  EXPECT_TRUE(NamesOf(~~Mask()).empty());
+  EXPECT_EQ(NamesOf(~(~causal & both)),
+            (Names{"not", "(", "not", "(", "causal", ")", "causal", "key_lengths", ")"}));
+}
+
+TEST(MaskTest, NestingHasALimitAndIsThenRefused) {
+  Mask deep = mask::Causal();
+  for (int level = 0; level < kMaxMaskDepth; ++level) deep = ~(deep & mask::KeyLengths(kTwo));
+  EXPECT_EQ(deep.terms()->depth, kMaxMaskDepth);
+  EXPECT_EQ(NamesOf(deep)[0], "not");
+  const std::vector<std::string> refused = {"too deep"};
+  EXPECT_EQ(NamesOf(~(deep & mask::Causal())), refused);
+  EXPECT_EQ(NamesOf(deep | mask::Causal()), refused);
+  for (int level = 0; level < 100000; ++level) deep = ~(deep & mask::KeyLengths(kTwo));
+  EXPECT_EQ(NamesOf(deep)[0], "too deep");  // and no stack was exhausted
+
+  Mask wide = mask::Causal();
+  for (int n = 0; n < 1000; ++n) wide |= mask::KeyLengths(kTwo);
+  EXPECT_EQ(wide.terms()->depth, 1);
 }
 
 TEST(MaskTest, CombiningLeavesTheOperandsAlone) {
@@ -166,6 +229,38 @@ TEST(DenseViewTest, AxesGetTheirPlacesAndSizeOneBroadcasts) {
   EXPECT_EQ(std::vector<int64_t>(all.stride, all.stride + 4), (std::vector<int64_t>{4, 0, 2, 1}));
   const DenseView one = ViewOf(Bools({1}), "h");
   EXPECT_EQ(std::vector<int64_t>(one.stride, one.stride + 4), (std::vector<int64_t>{0, 0, 0, 0}));
+}
+
+TEST(MaskTest, PrefixBlocksAndFunctions) {
+  const auto& prefix = Only<PrefixTerm>(mask::PrefixCausal(kTwo, mask::Align::kTopLeft));
+  EXPECT_EQ(prefix.prefix.data, kTwo.data());
+  EXPECT_EQ(prefix.diagonal.align, mask::Align::kTopLeft);
+  const auto& blocks = Only<BlocksTerm>(mask::Blocks(Bools({2, 3}), "qk", 16, 8));
+  EXPECT_EQ(blocks.axes, "qk");
+  EXPECT_EQ(blocks.block_q, 16);
+  EXPECT_EQ(blocks.block_k, 8);
+  EXPECT_EQ(ViewOf(blocks).stride[2], 3);
+  const auto& function = Only<FunctionTerm>(
+      mask::Function([](int64_t b, int64_t h, int64_t i, int64_t j) { return b + h + i < j; }));
+  EXPECT_TRUE(CallFunction(function, 1, 2, 3, 7));
+  EXPECT_FALSE(CallFunction(function, 1, 2, 3, 6));
+}
+
+TEST(MaskTest, WhatAFunctionThrowsIsOneError) {
+  const auto message = [](const Mask& mask) -> std::string {
+    try {
+      CallFunction(Only<FunctionTerm>(mask), 0, 0, 0, 0);
+    } catch (const MaskFunctionError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(mask::Function([](auto...) -> bool { throw std::runtime_error("no data"); })),
+            "function: it threw \"no data\", expected true or false");
+  EXPECT_EQ(message(mask::Function([](auto...) -> bool { throw 5; })),
+            "function: it threw something, expected true or false");
+  const Mask hungry = mask::Function([](auto...) -> bool { throw std::bad_alloc(); });
+  EXPECT_THROW(CallFunction(Only<FunctionTerm>(hungry), 0, 0, 0, 0), std::bad_alloc);
 }
 
 }  // namespace

@@ -190,12 +190,82 @@ TEST(RowsTest, OriginOfEachDocumentIsItsOwn) {
   EXPECT_EQ(plane.groups[1].origin, 130 - 128);
 }
 
+TEST(RowsTest, OriginLeavesOutTheBandsOfTheTopOnly) {
+  const std::vector<int64_t> begin = {3}, end = {300}, prefix = {7};
+  const Mask text = mask::KeyRange(begin, end);
+  const Problem step = SizesOf(1, 1, 1, 1, 300);
+  const auto origin = [&](const Mask& mask) { return CompileOne(step, mask).groups.at(0).origin; };
+  EXPECT_EQ(origin(text & mask::PrefixCausal(prefix, 200)), 3);
+  EXPECT_EQ(origin(text & mask::Window(10, 0, 100)), 3);
+  // Under "or" and "not" a band is taken as it is: the first key that it allows is 90.
+  EXPECT_EQ(origin(text & ~~mask::Window(10, 0, 100)), 3) << "twice not is the term itself";
+  EXPECT_EQ(origin(text & (mask::Window(10, 0, 100) | mask::Window(5, 0, 100))), 90);
+  EXPECT_EQ(origin(text & ~(~mask::Window(10, 0, 100) | mask::Causal(50))), 90);
+  // What "and" leaves out is out of the tree's rows as well.
+  EXPECT_EQ(origin(text & mask::Causal(95) & ~mask::Causal(80)), 81);
+}
+
+TEST(RowsTest, OriginOfADocumentThatIsNotAtTheTopIsThatOfAllRows) {
+  const std::vector<int64_t> cuts = {0, 130, 300};
+  const Mask documents = mask::DocumentsFromBoundaries(cuts, cuts);
+  const std::vector<int64_t> none = {0};
+  const PlaneRows plane =
+      CompileOne(SizesOf(1, 1, 1, 300, 300), documents | mask::KeyLengths(none));
+  ASSERT_EQ(plane.groups.size(), 1u);
+  EXPECT_EQ(plane.groups[0].origin, 0);
+  EXPECT_EQ(plane.rows.at(200).lo, 130);
+}
+
+TEST(RowsTest, RowsOfOneRunAreIntervalsWhateverTheTree) {
+  const std::vector<int64_t> sink = {4};
+  const Problem square = SizesOf(1, 1, 1, 200, 200);
+  for (const Mask& mask : {mask::KeyLengths(sink) | mask::Causal(), ~mask::Window(0, -1),
+                           mask::Causal() & ~mask::Window(-1, 0, -5),
+                           mask::Function([](auto, auto, auto i, auto j) { return j <= i; })}) {
+    const PlaneRows plane = CompileOne(square, mask);
+    EXPECT_GT(plane.rows.size(), 100u);
+    for (const LiveRow& row : plane.rows) {
+      ASSERT_EQ(row.set, 0);
+      ASSERT_EQ(row.bits, -1);
+    }
+    EXPECT_EQ(plane.sets.size(), 1u);
+  }
+}
+
+TEST(RowsTest, RowsOfABlockShareASet) {
+  std::vector<uint8_t> blocks(10 * 10);
+  for (size_t n = 0; n < blocks.size(); ++n) blocks[n] = n * 7 % 3 == 0;
+  const PlaneRows plane =
+      CompileOne(SizesOf(1, 1, 1, 640, 640),
+                 mask::Blocks(ConstTensor(blocks.data(), DType::kBool, {10, 10}), "qk", 64, 64) &
+                     mask::Causal());
+  EXPECT_LE(plane.sets.size(), 11u);
+  for (const LiveRow& row : plane.rows) ASSERT_EQ(row.bits, -1);
+}
+
+TEST(RowsTest, AFunctionIsNotAskedAboutWhatTheBandsLeaveOut) {
+  int64_t calls = 0;
+  const Mask function = mask::Function([&](auto, auto, auto i, auto j) {
+    ++calls;
+    return (i + j) % 3 != 0;
+  });
+  const int64_t length = 3000;
+  CompileOne(SizesOf(1, 1, 1, length, length), mask::Window(20, 0) & function);
+  EXPECT_LT(calls, 30 * length);
+  calls = 0;
+  CompileOne(SizesOf(1, 1, 1, length, length), mask::Window(20, 0) & function, {0});
+  EXPECT_LE(calls, 21 * length);  // no origin to look for
+}
+
 TEST(RowsTest, PlanesAreSharedWhereTheMaskCannotTellThemApart) {
   const Problem problem = SizesOf(2, 2, 1, 3, 3);
   const std::vector<uint8_t> bytes(36, 1);
   const std::vector<int64_t> two = {1, 2};
   const auto dense = [&](std::initializer_list<int64_t> shape, const char* axes) {
     return mask::Dense(ConstTensor(bytes.data(), DType::kBool, shape), axes);
+  };
+  const auto blocks = [&](std::initializer_list<int64_t> shape, const char* axes) {
+    return mask::Blocks(ConstTensor(bytes.data(), DType::kBool, shape), axes, 2, 2);
   };
   const struct {
     Mask mask;
@@ -209,7 +279,15 @@ TEST(RowsTest, PlanesAreSharedWhereTheMaskCannotTellThemApart) {
                {dense({1, 1, 3, 3}, ""), false, false},
                {dense({2, 3}, "bk"), true, false},
                {dense({2, 3}, "hq"), false, true},
-               {dense({2, 2, 3, 3}, "bhqk"), true, true}};
+               {dense({2, 2, 3, 3}, "bhqk"), true, true},
+               {~mask::Causal() | mask::Window(1, 0), false, false},
+               {~(mask::Causal() & ~mask::KeyLengths(two)), true, false},
+               {mask::Causal() | ~dense({2, 3}, "hq"), false, true},
+               {mask::PrefixCausal(two), true, false},
+               {blocks({2, 2}, "qk"), false, false},
+               {blocks({2, 2}, "hk"), false, true},
+               {~blocks({2, 2}, "bq"), true, false},
+               {mask::Function([](auto...) { return true; }), true, true}};
   for (const auto& one : cases) {
     const RowCompiler compiler(problem, one.mask, {}, PlainScan);
     EXPECT_EQ(compiler.per_batch(), one.per_batch) << &one - cases;
@@ -224,10 +302,13 @@ TEST(RowsTest, ArraysWithoutElementsAreNotRead) {
     const int64_t k_len = 3 - q_len;
     const Problem problem = {1, 2, 2, q_len, k_len, 4, 4};
     const ConstTensor nothing(nullptr, DType::kBool, {2, q_len, k_len});
-    RowCompiler compiler(problem, mask::Dense(nothing, "hqk"), {}, PlainScan);
-    const PlaneRows plane = compiler.Compile(0, 1);
-    EXPECT_TRUE(plane.rows.empty());
-    EXPECT_EQ(plane.empty_rows, q_len > 0 ? Runs({{0, q_len}}) : Runs());
+    const Mask dense = mask::Dense(nothing, "hqk");
+    for (const Mask& mask : {dense, ~dense, mask::Blocks(nothing, "hqk", 1, 1)}) {
+      RowCompiler compiler(problem, mask, {}, PlainScan);
+      const PlaneRows plane = compiler.Compile(0, 1);
+      EXPECT_TRUE(plane.rows.empty());
+      EXPECT_EQ(plane.empty_rows, q_len > 0 ? Runs({{0, q_len}}) : Runs());
+    }
   }
 }
 

@@ -88,6 +88,39 @@ TEST(RunsTest, IntersectIsTheSetOfCommonPositions) {
   }
 }
 
+TEST(RunsTest, UniteComplementAndClip) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    const int64_t size = test::RandomSize(rng, 0, 300);
+    const std::vector<bool> a = RandomBits(rng, size), b = RandomBits(rng, size);
+    const internal::Run within = {Uniform(rng, 0, size), Uniform(rng, 0, size)};
+    std::vector<bool> either(a.size()), others(a.size()), inside(a.size());
+    for (size_t t = 0; t < a.size(); ++t) {
+      const int64_t at = static_cast<int64_t>(t);
+      either[t] = a[t] || b[t];
+      others[t] = !a[t];
+      inside[t] = a[t] && within.begin <= at && at < within.end;
+    }
+    Runs found = {{7, 9}};  // is replaced
+    Unite(RunsOfBits(a), RunsOfBits(b), found);
+    ASSERT_EQ(found, RunsOfBits(either));
+    Complement(RunsOfBits(a), {0, size}, found);
+    ASSERT_EQ(found, RunsOfBits(others));
+    Clip(RunsOfBits(a), within, found);
+    ASSERT_EQ(found, RunsOfBits(inside));
+    const std::vector<uint64_t> words = WordsOf(a);
+    RunsOf({words.data(), size}, within, found);
+    ASSERT_EQ(found, RunsOfBits(inside));
+  }
+}
+
+TEST(RunsTest, UniteJoinsRunsThatTouch) {
+  Runs either;
+  Unite({{0, 4}, {8, 9}}, {{4, 8}}, either);
+  EXPECT_EQ(either, (Runs{{0, 9}}));
+}
+
 TEST(RunsTest, IntersectOfRunsThatOnlyTouchIsEmpty) {
   EXPECT_EQ(Intersect({{0, 4}}, {{4, 9}}), Runs());
   EXPECT_EQ(Intersect({{0, 4}, {5, 6}}, {{4, 5}}), Runs());

@@ -175,6 +175,63 @@ TEST(StatsTest, PackedDocumentsSkipEachOther) {
   EXPECT_EQ(stats.partial_blocks, 0);
 }
 
+TEST(StatsTest, APrefixSkipsWhatIsBehindItAndTheDiagonal) {
+  const std::vector<int64_t> prefix = {256};
+  const Problem problem = SizesOf(1, 1, 1, 512, 512);
+  for (const Mask& mask : {mask::PrefixCausal(prefix), mask::KeyLengths(prefix) | mask::Causal(),
+                           ~(~mask::KeyLengths(prefix) & ~mask::Causal())}) {
+    const PlanStats stats = CountWork(Build(problem, mask));
+    EXPECT_EQ(stats.live_pairs, 256 * 256 + (257 + 512) * 256 / 2);
+    EXPECT_EQ(stats.full_blocks, 32 * 2 + 16 * 2 + 16 * 3);
+    EXPECT_EQ(stats.partial_blocks, 32);
+    EXPECT_EQ(stats.skipped_blocks, 32 * 2 + 16);
+  }
+}
+
+TEST(StatsTest, SinksAndAWindowSkipWhatIsBetween) {
+  const std::vector<int64_t> sinks = {4};
+  const PlanStats stats =
+      CountWork(Build(SizesOf(1, 1, 1, 2048, 2048),
+                      mask::Causal() & (mask::Window(127, 0) | mask::KeyLengths(sinks))));
+  // A tile of 8 queries sees 135 keys, in two chunks at most, and the sinks in full.
+  EXPECT_EQ(stats.tiles, 256);
+  EXPECT_EQ(stats.full_blocks, 14 * 16);
+  EXPECT_EQ(stats.partial_blocks, 16 + 15 * 16 * 2);
+  EXPECT_EQ(stats.skipped_blocks, 256 * 16 - stats.full_blocks - stats.partial_blocks);
+}
+
+TEST(StatsTest, TreesOfRunsSkipAsTermsDo) {
+  const std::vector<int64_t> cuts = {0, 128, 256, 384, 512};
+  std::vector<uint8_t> diagonal(16), triangle(16);
+  for (size_t n = 0; n < 16; ++n) {
+    diagonal[n] = n / 4 == n % 4;
+    triangle[n] = n / 4 > n % 4;
+  }
+  const auto blocks = [](const std::vector<uint8_t>& values) {
+    return mask::Blocks(ConstTensor(values.data(), DType::kBool, {4, 4}), "qk", 128, 128);
+  };
+  const Problem problem = SizesOf(1, 1, 1, 512, 512);
+  const Mask documents = mask::DocumentsFromBoundaries(cuts, cuts);
+  const auto same_document = [](auto, auto, auto i, auto j) { return i / 128 == j / 128; };
+  for (const Mask& mask : {documents, blocks(diagonal), ~~documents, ~~~~blocks(diagonal),
+                           documents & blocks(diagonal), ~(~documents | ~blocks(diagonal)),
+                           mask::Function(same_document)}) {
+    const PlanStats stats = CountWork(Build(problem, mask));
+    EXPECT_EQ(stats.full_blocks, 64);
+    EXPECT_EQ(stats.skipped_blocks, 64 * 3);
+    EXPECT_EQ(stats.partial_blocks, 0);
+  }
+  const PlanStats others = CountWork(Build(problem, ~documents));
+  EXPECT_EQ(others.full_blocks, 64 * 3);
+  EXPECT_EQ(others.skipped_blocks, 64);
+  // The blocks below the diagonal and causal blocks on it: causal.
+  const PlanStats causal =
+      CountWork(Build(problem, blocks(triangle) | (blocks(diagonal) & mask::Causal())));
+  EXPECT_EQ(causal.full_blocks, 16 * 6);
+  EXPECT_EQ(causal.partial_blocks, 64);
+  EXPECT_EQ(causal.skipped_blocks, 16 * 6);
+}
+
 TEST(StatsTest, SkippingOffSkipsNothing) {
   const std::vector<int64_t> lengths = {128};
   const PlanStats stats =

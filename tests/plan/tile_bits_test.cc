@@ -168,5 +168,80 @@ TEST(AddBitsTileTest, RandomTiles) {
   }
 }
 
+/// Rows of the sets of the same lines instead of bits.
+PlaneRows SetsOf(const std::vector<std::string>& allowed) {
+  PlaneRows rows = RowsOf(allowed);
+  rows.sets.clear();
+  for (LiveRow& row : rows.rows) {
+    row.set = static_cast<int32_t>(rows.sets.size());
+    rows.sets.push_back(RunsOf(rows.bits->Row(row.bits)));
+    row.bits = -1;
+  }
+  return rows;
+}
+
+TEST(AddRunsTileTest, SinksAndAWindow) {
+  const PlaneRows rows = SetsOf({"11000111000", "11000011100", "11000001110"});
+  Plane plane;
+  const Tile tile = {0, 3, 1, 0, 0, 0};
+  ASSERT_TRUE(HasFewRuns(rows, rows.rows.data(), rows.rows.data() + 3));
+  AddRunsTile(rows, rows.rows.data(), rows.rows.data() + 3, tile, {}, plane);
+  ASSERT_EQ(plane.segments.size(), 4u);
+  const internal::Run expected[] = {{0, 2}, {5, 7}, {7, 8}, {8, 10}};
+  for (size_t s = 0; s < 4; ++s) {
+    EXPECT_EQ((internal::Run{plane.segments[s].begin, plane.segments[s].end}), expected[s]);
+    EXPECT_EQ(plane.segments[s].kind, s % 2 == 0 ? SegmentKind::kFull : SegmentKind::kBits);
+  }
+  EXPECT_EQ(plane.lane_bits, (std::vector<uint64_t>{1, 3, 6, 4}));
+}
+
+TEST(AddRunsTileTest, IsForRowsOfFewRuns) {
+  const std::string holes = "10101010101010101010101010101010101010101010101010101010";
+  const std::string two = "11" + std::string(40, '0') + "11";
+  const auto few = [](const PlaneRows& rows) {
+    return HasFewRuns(rows, rows.rows.data(), rows.rows.data() + rows.rows.size());
+  };
+  const std::string other = "111" + std::string(39, '0') + "11";
+  EXPECT_TRUE(few(SetsOf({two, other})));
+  EXPECT_FALSE(few(SetsOf({holes, holes})));
+  EXPECT_FALSE(few(RowsOf({two, two})));  // bits
+}
+
+// Both builders of the same rows, whatever the number of runs.
+TEST(AddRunsTileTest, GivesTheTileOfAddBitsTile) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    const int64_t keys = test::RandomSize(rng, 1, 300), count = Uniform(rng, 1, 20);
+    std::vector<std::string> allowed;
+    while (static_cast<int64_t>(allowed.size()) < count) {
+      std::string line(static_cast<size_t>(keys), '0');
+      for (int64_t runs = Uniform(rng, 1, 4); runs > 0; --runs) {
+        const int64_t begin = Uniform(rng, 0, keys - 1), end = Uniform(rng, begin + 1, keys);
+        std::fill(line.begin() + begin, line.begin() + end, '1');
+      }
+      allowed.push_back(!allowed.empty() && OneIn(rng, 3) ? allowed.back() : line);
+    }
+    TileParams params;
+    params.heads = Uniform(rng, 1, 3);
+    const int64_t first = Uniform(rng, 0, count * params.heads - 1);
+    const int64_t lanes =
+        Uniform(rng, 1, std::min<int64_t>(count * params.heads - first, kMaxTileRows));
+    const PlaneRows sets = SetsOf(allowed);
+    const Plane want = TileOf(RowsOf(allowed), first, lanes, params);
+    Plane got;
+    got.intervals = want.intervals;
+    Tile tile = {first, static_cast<int32_t>(lanes), 1, 0, 0, 0};
+    const LiveRow* data = sets.rows.data();
+    AddRunsTile(sets, data + first / params.heads, data + (first + lanes - 1) / params.heads + 1,
+                tile, params, got);
+    tile.segment_count = static_cast<int64_t>(got.segments.size());
+    const test::DecodedTile a = test::Decode(got, tile, params.heads, keys);
+    const test::DecodedTile b = test::Decode(want, want.tiles[0], params.heads, keys);
+    ASSERT_EQ(a.attends, b.attends);
+    ASSERT_EQ(a.read, b.read);
+  }
+}
+
 }  // namespace
 }  // namespace skipattn::internal

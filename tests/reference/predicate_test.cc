@@ -191,6 +191,62 @@ TEST(PredicateTest, TermsAreJoinedByAnd) {
   ExpectMeans(SomeProblem(), mask, definition, wide);
 }
 
+TEST(PredicateTest, PrefixCausal) {
+  const std::vector<int64_t> prefix = {0, 4};
+  ExpectBand(mask::PrefixCausal(prefix, 1),
+             [&](auto b, auto, auto i, auto j) { return j < prefix[b] || j <= i + 1; });
+  ExpectBand(mask::PrefixCausal(prefix, INT64_MIN),
+             [&](auto b, auto, auto, auto j) { return j < prefix[b]; });
+}
+
+TEST(PredicateTest, Blocks) {
+  const std::vector<uint8_t> values = {1, 0, 1, /**/ 0, 1, 0};  // rows of 3 queries, 2 keys wide
+  ExpectMeans(mask::Blocks(ConstTensor(values.data(), DType::kBool, {2, 3}), "qk", 3, 2),
+              [&](auto, auto, auto i, auto j) { return values[i / 3 * 3 + j / 2] != 0; });
+  ExpectMeans(mask::Blocks(ConstTensor(values.data(), DType::kBool, {2, 1, 3}), "hqk", 100, 2),
+              [&](auto, auto h, auto, auto j) { return values[h * 3 + j / 2] != 0; });
+}
+
+TEST(PredicateTest, AFunctionIsWhatItSays) {
+  const Definition odd = [](auto b, auto h, auto i, auto j) {
+    return (b + 2 * h + i * j) % 3 == 1;
+  };
+  ExpectMeans(mask::Function(odd), odd);
+}
+
+TEST(PredicateTest, OrAndNot) {
+  const std::vector<int64_t> keys = {5, 2}, rows = {3, 4};
+  const Definition in_keys = [&](auto b, auto, auto, auto j) { return j < keys[b]; };
+  const Definition in_rows = [&](auto b, auto, auto i, auto) { return i < rows[b]; };
+  const Definition causal = [](auto, auto, auto i, auto j) { return j <= i + 1; };
+  const Mask a = mask::KeyLengths(keys), b = mask::QueryLengths(rows), c = mask::Causal(1);
+  const auto none = [](auto...) { return false; };
+  ExpectMeans(~Mask(), none);
+  ExpectMeans(Mask() | a, [](auto...) { return true; });
+  ExpectMeans(~a, [&](auto... at) { return !in_keys(at...); });
+  ExpectMeans(a | b, [&](auto... at) { return in_keys(at...) || in_rows(at...); });
+  ExpectMeans(~(a & b) | (a & ~b), [&](auto... at) {
+    return !(in_keys(at...) && in_rows(at...)) || (in_keys(at...) && !in_rows(at...));
+  });
+  ExpectMeans(~(~a | ~(b & ~a)), none);
+  // Only at the top do bands count as true for the origin.
+  ExpectMeans(~c, [&](auto... at) { return !causal(at...); });
+  ExpectMeans(c | a, [&](auto... at) { return causal(at...) || in_keys(at...); });
+  ExpectBand(~~c, causal);
+  ExpectMeans(SomeProblem(), c & (c | a), causal,
+              [&](auto... at) { return causal(at...) || in_keys(at...); });
+}
+
+TEST(PredicateTest, DocumentsUnderOrMakeNoDocuments) {
+  const std::vector<int64_t> q = {0, 2, 4}, k = {0, 1, 6};
+  const Problem problem = test::MakeProblem(kQ, kK, 1);
+  const Mask documents = mask::DocumentsFromBoundaries(q, k);
+  EXPECT_NE(Predicate(problem, documents).DocumentOf(0, 0),
+            Predicate(problem, documents).DocumentOf(0, 3));
+  const Predicate either(problem, documents | mask::Causal(0));
+  EXPECT_EQ(either.DocumentOf(0, 0), either.DocumentOf(0, 3));
+}
+
 TEST(PredicateTest, KnowsWhatItDependsOn) {
   const Problem problem = SomeProblem();
   const std::vector<uint8_t> values = SomeBools(kBatch * kHeads * kK);
@@ -211,7 +267,14 @@ TEST(PredicateTest, KnowsWhatItDependsOn) {
                {dense({kHeads, kK}, "hk"), false, true},
                {dense({kBatch, kHeads, kK}, "bhk"), true, true},
                {dense({kBatch, 1, 1, kK}, ""), true, false},
-               {dense({1, kK}, "hk"), false, false}};
+               {dense({1, kK}, "hk"), false, false},
+               {mask::PrefixCausal(lengths, 0), true, false},
+               {mask::PrefixCausal(shared, 0), false, false},
+               {~(mask::Causal(1) | ~mask::KeyLengths(lengths)), true, false},
+               {mask::Causal(1) | dense({kHeads, kK}, "hk"), false, true},
+               {~mask::Blocks(ConstTensor(values.data(), DType::kBool, {kHeads, 2}), "hk", 1, 3),
+                false, true},
+               {mask::Function([](auto...) { return true; }), true, true}};
   for (const auto& one : cases) {
     const Predicate predicate(problem, one.mask);
     EXPECT_EQ(predicate.VariesByBatch(), one.by_batch);

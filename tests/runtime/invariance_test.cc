@@ -111,6 +111,56 @@ TEST_F(InvarianceTest, EveryFormOfThePaddingMask) {
   }
 }
 
+/// Runs all forms of a mask on one grid with every configuration, and expects the bits of the
+/// first.
+void ExpectSameBits(const std::vector<Mask>& forms) {
+  Rng rng(17);
+  AttentionCase data(rng, Sized(2, 200));
+  for (const TargetConfig& one : AllConfigs()) {
+    SCOPED_TRACE(one.target + " " + one.config);
+    AttentionOptions options;
+    options.target = one.target;
+    options.config = one.config;
+    options.key_origin = {-3};
+    const Outputs want = data.Run(*MakePlan(data.problem, forms[0], options));
+    for (size_t n = 1; n < forms.size(); ++n) {
+      const Result<Plan> plan = MakePlan(data.problem, forms[n], options);
+      ASSERT_TRUE(plan.ok()) << plan.status().message();
+      ASSERT_TRUE(SameBits(data.Run(*plan), want)) << "form " << n;
+    }
+  }
+}
+
+TEST(MaskFormsTest, SinksAndAWindowInEveryForm) {
+  constexpr int64_t kSize = 200;
+  const auto allowed = [](int64_t, int64_t, int64_t i, int64_t j) {
+    return j <= i && (j >= i - 20 || j < 5);
+  };
+  std::vector<uint8_t> pairs;
+  for (int64_t n = 0; n < kSize * kSize; ++n) {
+    pairs.push_back(allowed(0, 0, n / kSize, n % kSize) ? 1 : 0);
+  }
+  const ConstTensor values(pairs.data(), DType::kBool, {kSize, kSize});
+  const std::vector<int64_t> sink = {5, 5};
+  const Mask causal = mask::Causal(), window = mask::Window(20, 0), sinks = mask::KeyLengths(sink);
+  const Mask term = causal & (window | sinks);
+  ExpectSameBits(
+      {term, ~~term, ~(~causal | ~(window | sinks)), (causal & window) | (causal & sinks),
+       mask::Dense(values, "qk"), ~~mask::Dense(values, "qk"), mask::Blocks(values, "qk", 1, 1),
+       mask::Function(allowed), ~mask::Function([&](auto... at) { return !allowed(at...); }),
+       term & mask::Dense(values, "qk"), term | (mask::Dense(values, "qk") & term)});
+}
+
+TEST(MaskFormsTest, APrefixInEveryForm) {
+  const std::vector<int64_t> prefix = {60, 131};
+  const Mask keys = mask::KeyLengths(prefix), causal = mask::Causal();
+  ExpectSameBits({mask::PrefixCausal(prefix), keys | causal, ~(~keys & ~causal),
+                  causal | (keys & ~causal),
+                  mask::Function([&](int64_t b, int64_t, int64_t i, int64_t j) {
+                    return j < prefix[static_cast<size_t>(b)] || j <= i;
+                  })});
+}
+
 TEST_F(InvarianceTest, APackedDocumentIsTheDocumentAlone) {
   const int64_t length = 400;
   const auto place = [](int64_t t) { return t + 77; };
@@ -120,6 +170,10 @@ TEST_F(InvarianceTest, APackedDocumentIsTheDocumentAlone) {
   ExpectSameRows(in, packed, 0, place, Mask());
   ExpectSameRows(in, packed & mask::Causal(), 0, place, mask::Causal());
   ExpectSameRows(in, packed & mask::Window(20, 5), 0, place, mask::Window(20, 5));
+  const std::vector<int64_t> prefix = {77 + 9}, own = {9};
+  ExpectSameRows(in, packed & mask::PrefixCausal(prefix), 0, place, mask::PrefixCausal(own));
+  ExpectSameRows(in, packed & ~mask::Window(20, 5) & mask::Causal(), 0, place,
+                 ~mask::Window(20, 5) & mask::Causal());
 }
 
 TEST_F(InvarianceTest, ATokenDecodedAloneHasItsPrefillBits) {

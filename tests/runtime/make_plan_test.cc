@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
@@ -150,6 +153,42 @@ TEST(MakePlanTest, WorkspaceGrowsWithThreads) {
   EXPECT_EQ(plan.workspace_bytes(1) % 64, 0u);
   EXPECT_EQ(plan.workspace_bytes(2), 2 * plan.workspace_bytes(1));
   EXPECT_EQ(plan.workspace_bytes(), 3 * plan.workspace_bytes(1));
+}
+
+TEST(MakePlanTest, WhatAMaskFunctionThrowsBecomesAStatus) {
+  const auto throwing = [](const std::function<void()>& act) {
+    return mask::Function([act](int64_t b, int64_t h, int64_t i, int64_t j) {
+      if (b == 1 && h == 3 && i == 9 && j == 9) act();
+      return true;
+    });
+  };
+  for (const Backend backend : {Backend::kAuto, Backend::kReference}) {
+    AttentionOptions options;
+    options.backend = backend;
+    const auto status = [&](const Mask& mask) { return MakePlan(Small(), mask, options).status(); };
+    ExpectError(status(throwing([] { throw std::runtime_error("no such row"); })),
+                {"function", "no such row"});
+    ExpectError(status(~throwing([] { throw 7; })), {"function", "threw"});
+    EXPECT_EQ(status(throwing([] { throw std::bad_alloc(); })).code(), StatusCode::kOutOfMemory);
+  }
+  EXPECT_FALSE(Reference::Make(Small(), throwing([] { throw 7; })).ok());
+  EXPECT_TRUE(MakePlan(Small(), throwing([] {})).ok());
+}
+
+TEST(MakePlanTest, AMaskFunctionIsNotCalledWhileRunning) {
+  Rng rng(4);
+  AttentionCase data(rng, Small());
+  int calls = 0;
+  const Mask mask = mask::Function([&](int64_t, int64_t, int64_t i, int64_t j) {
+    ++calls;
+    return (i + j) % 2 == 0;
+  });
+  const Result<Plan> plan = MakePlan(Small(), mask);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_GT(calls, 0);
+  calls = 0;
+  data.Run(*plan);
+  EXPECT_EQ(calls, 0);
 }
 
 }  // namespace
