@@ -21,7 +21,7 @@ namespace {
 struct ExplainFlags {
   SizeFlags sizes{1, 1, 64, 64};
   RunFlags run;
-  std::vector<int64_t> key_lengths, documents;
+  std::vector<int64_t> key_lengths, prefix, documents;
   std::vector<std::string> key_range, window;
   std::string causal, dense, axes, svg;
   double padding = 0;
@@ -45,7 +45,7 @@ class FlagMask {
   void AddDocuments(const std::vector<int64_t>& lengths, const Problem& problem);
   void AddPadding(double ratio, const Problem& problem);
 
-  std::vector<int64_t> key_lengths_, begin_, end_;
+  std::vector<int64_t> key_lengths_, prefix_, begin_, end_;
   std::vector<int32_t> document_ids_;
   std::vector<uint8_t> valid_;
 };
@@ -73,10 +73,13 @@ mask::Diagonal DiagonalOf(const std::string& flag, const std::string& text) {
 
 FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyBools& dense,
                    const Problem& problem)
-    : key_lengths_(flags.key_lengths) {
+    : key_lengths_(flags.key_lengths), prefix_(flags.prefix) {
   if (!key_lengths_.empty()) mask &= mask::KeyLengths(key_lengths_);
   if (!flags.key_range.empty()) AddKeyRange(flags.key_range);
-  if (command.count("--causal") > 0) mask &= mask::Causal(DiagonalOf("--causal", flags.causal));
+  if (command.count("--causal") > 0) {
+    const mask::Diagonal diagonal = DiagonalOf("--causal", flags.causal);
+    mask &= prefix_.empty() ? mask::Causal(diagonal) : mask::PrefixCausal(prefix_, diagonal);
+  }
   if (!flags.window.empty()) AddWindow(flags.window);
   if (!flags.documents.empty()) AddDocuments(flags.documents, problem);
   if (command.count("--padding") > 0) AddPadding(flags.padding, problem);
@@ -151,7 +154,8 @@ std::string JsonOf(const PlanStats& stats) {
 void FollowMask(const CLI::App& command, const NpyBools& dense, ExplainFlags* flags) {
   SizeFlags& sizes = flags->sizes;
   if (command.count("--batch") == 0) {
-    const size_t entries = std::max(flags->key_lengths.size(), flags->key_range.size());
+    const size_t entries =
+        std::max({flags->key_lengths.size(), flags->key_range.size(), flags->prefix.size()});
     sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
   }
   const std::string axes = flags->axes.empty() ? "bhqk" : flags->axes;
@@ -207,12 +211,19 @@ void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("BEGIN:END");
+  CLI::Option* causal = command
+                            ->add_option("--causal", flags->causal,
+                                         "Keys up to the query's: top_left, bottom_right or "
+                                         "an offset")
+                            ->expected(0, 1)
+                            ->type_name("[ALIGN]");
   command
-      ->add_option("--causal", flags->causal,
-                   "Keys up to the query's: top_left, bottom_right or "
-                   "an offset")
-      ->expected(0, 1)
-      ->type_name("[ALIGN]");
+      ->add_option("--prefix", flags->prefix,
+                   "First keys of each sequence that --causal leaves to all queries: 5,3")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->needs(causal)
+      ->type_name("N");
   command->add_option("--window", flags->window, "Keys around the query's; -1 = no limit")
       ->delimiter(',')
       ->allow_extra_args(false)

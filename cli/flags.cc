@@ -17,6 +17,7 @@ std::string FlagOf(const CLI::App& command, const std::string& message) {
   std::string name = message.substr(0, message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
   if (name == "q_len") name = "seq";
   if (name == "k_len") name = "kv_seq";
+  if (name == "prefix_causal") name = "prefix";
   for (char& c : name) {
     if (c == '_') c = '-';
   }

@@ -93,10 +93,10 @@ TEST(Usage, ErrorsAreOneLineThatNamesTheFlag) {
     ExpectUsageError("bench padding " + flag, flag.substr(0, flag.find(' ')));
   }
   ExpectUsageError("bench causal --text LICENSE", "--text");
-  for (const std::string flag :
-       {"--causal middle", "--window 1", "--window 1,x", "--window -2,0", "--key-range 5",
-        "--key-lengths 99", "--documents 60,60", "--padding 2", "--key-range 0:99",
-        "--key-lengths 1,2 --batch 3", "--causal --kv-seq 8"}) {
+  for (const std::string flag : {"--causal middle", "--window 1", "--window 1,x", "--window -2,0",
+                                 "--key-range 5", "--key-lengths 99", "--documents 60,60",
+                                 "--padding 2", "--key-range 0:99", "--key-lengths 1,2 --batch 3",
+                                 "--causal --kv-seq 8", "--prefix 3", "--prefix 99 --causal"}) {
     ExpectUsageError("explain " + flag, flag.substr(0, flag.find(' ')));
   }
 }
@@ -210,6 +210,7 @@ TEST(Explain, JsonCountsTheMask) {
   EXPECT_EQ(explain("--key-range 0:5,2:4")["live_pairs"], 8 * (5 + 2));
   EXPECT_EQ(explain("--causal")["live_pairs"], 36);
   EXPECT_EQ(explain("--causal -1")["empty_rows"], 1);
+  EXPECT_EQ(explain("--causal --prefix 3")["live_pairs"], 36 + 2 + 1);
   EXPECT_EQ(explain("--causal bottom_right --kv-seq 10")["live_pairs"], 36 + 16);
   EXPECT_EQ(explain("--window 1,0")["live_pairs"], 15);
   EXPECT_EQ(explain("--window 0,0,bottom_right --kv-seq 10")["live_pairs"], 8);
