@@ -204,7 +204,7 @@ void TermTree::FindKeys(const Node& node, int64_t i, const Run& within, size_t d
       RunsOf(node.bits->Row(node.bits->row_of[static_cast<size_t>(i)]), within, keys);
       return;
     case Kind::kFunction:
-      CallFunctions(node, i, within, keys);
+      CallFunction(node, i, {within}, keys);
       return;
     case Kind::kNot:
       FindKeys(node.of[0], i, within, depth + 1, part);
@@ -228,15 +228,23 @@ void TermTree::FindKeys(const Node& node, int64_t i, const Run& within, size_t d
 void TermTree::JoinKeys(const Node& node, int64_t i, size_t depth, Runs& keys) {
   if (keys.empty()) return;
   Runs &part = rooms_[depth].part, &joined = rooms_[depth].joined;
-  FindKeys(node, i, {keys.front().begin, keys.back().end}, depth + 1, part);
-  Intersect(keys, part, joined);
+  if (node.kind == Kind::kFunction) {
+    CallFunction(node, i, keys, joined);
+  } else {
+    FindKeys(node, i, {keys.front().begin, keys.back().end}, depth + 1, part);
+    Intersect(keys, part, joined);
+  }
   std::swap(keys, joined);
 }
 
-void TermTree::CallFunctions(const Node& node, int64_t i, const Run& within, Runs& keys) const {
+/// The keys of a function among some, called for no others.
+void TermTree::CallFunction(const Node& node, int64_t i, const Runs& among, Runs& keys) const {
   const auto& function = std::get<FunctionTerm>(*node.term);
-  for (int64_t j = within.begin; j < within.end; ++j) {
-    if (CallFunction(function, b_, h_, i, j)) Append(keys, j, j + 1);
+  keys.clear();
+  for (const Run& run : among) {
+    for (int64_t j = run.begin; j < run.end; ++j) {
+      if (internal::CallFunction(function, b_, h_, i, j)) Append(keys, j, j + 1);
+    }
   }
 }
 
@@ -289,8 +297,16 @@ void TermTree::FillBits(const Node& node, int64_t i, const Run& within, uint64_t
   }
   SetRun(words, within.begin, within.end);
   for (const Node& one : node.of) {
-    const std::vector<uint64_t> other = fill_other(one);
-    ForEachWord(within, [&](int64_t w) { words[w] &= other[static_cast<size_t>(w)]; });
+    if (one.kind == Kind::kFunction) {
+      Runs among, keys;
+      RunsOf({words, problem_.k_len}, within, among);
+      CallFunction(one, i, among, keys);
+      ForEachWord(within, [&](int64_t w) { words[w] = 0; });
+      for (const Run& run : keys) SetRun(words, run.begin, run.end);
+    } else {
+      const std::vector<uint64_t> other = fill_other(one);
+      ForEachWord(within, [&](int64_t w) { words[w] &= other[static_cast<size_t>(w)]; });
+    }
   }
 }
 

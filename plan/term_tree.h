@@ -85,7 +85,7 @@ class TermTree {
   int64_t MostRuns(const Node& node, int64_t i) const;
   void FindKeys(const Node& node, int64_t i, const Run& within, size_t depth, Runs& keys);
   void JoinKeys(const Node& node, int64_t i, size_t depth, Runs& keys);
-  void CallFunctions(const Node& node, int64_t i, const Run& within, Runs& keys) const;
+  void CallFunction(const Node& node, int64_t i, const Runs& among, Runs& keys) const;
   void FillBits(const Node& node, int64_t i, const Run& within, uint64_t* words);
 
   const Problem problem_;

@@ -154,5 +154,27 @@ TEST(TermTreeTest, AFunctionIsAskedLastAndAboutWhatIsLeft) {
   EXPECT_EQ(asked, (std::vector<std::pair<int64_t, int64_t>>{{2, 3}, {2, 4}}));
 }
 
+TEST(TermTreeTest, AFunctionIsAskedAboutWhatBlocksLeave) {
+  const Problem problem = SizesOf(1, 1, 1, 4, 100);
+  const std::vector<uint8_t> blocks = {1, 0, 0, 1, 0};
+  int64_t calls = 0;
+  const Mask function = mask::Function([&](auto...) { return ++calls % 2 == 0; });
+  const Mask mask =
+      function & mask::Blocks(ConstTensor(blocks.data(), DType::kBool, {5}), "k", 1, 20);
+  for (const bool as_bits : {false, true}) {
+    TermTree tree(problem, mask.terms()->terms, PlainScan);
+    tree.SelectPlane(0, 0, nullptr);
+    calls = 0;
+    int64_t keys = 0;
+    if (as_bits) {
+      for (const uint64_t word : tree.BitsOf(0, {5, 100})) keys += __builtin_popcountll(word);
+    } else {
+      keys = static_cast<int64_t>(tree.KeysOf(0, {5, 100}).size());
+    }
+    EXPECT_EQ(calls, 15 + 20);
+    EXPECT_EQ(keys, 17);
+  }
+}
+
 }  // namespace
 }  // namespace skipattn::internal
