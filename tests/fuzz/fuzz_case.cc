@@ -192,7 +192,7 @@ void FuzzCase::SpoilWhatNobodyAttends(Rng& rng) {
   }
 }
 
-Mask FuzzCase::Pairs(std::vector<uint8_t>& values) const {
+ConstTensor FuzzCase::Pairs(std::vector<uint8_t>& values) const {
   values.clear();
   for (int64_t b = 0; b < problem.batch; ++b) {
     for (int64_t h = 0; h < problem.heads; ++h) {
@@ -201,8 +201,8 @@ Mask FuzzCase::Pairs(std::vector<uint8_t>& values) const {
       }
     }
   }
-  return mask::Dense(ConstTensor(values.data(), DType::kBool,
-                                 {problem.batch, problem.heads, problem.q_len, problem.k_len}));
+  return ConstTensor(values.data(), DType::kBool,
+                     {problem.batch, problem.heads, problem.q_len, problem.k_len});
 }
 
 std::string FuzzCase::Text() const {

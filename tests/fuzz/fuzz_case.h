@@ -31,7 +31,7 @@ struct FuzzCase {
   void SpoilWhatNobodyAttends(Rng& rng);
 
   /// The mask as one array [B, H, Tq, Tk], with its values in `values`.
-  Mask Pairs(std::vector<uint8_t>& values) const;
+  ConstTensor Pairs(std::vector<uint8_t>& values) const;
 
   Problem problem;
   RandomMask mask;

@@ -83,7 +83,7 @@ Way::Way(Rng& rng) {
   static const std::vector<TargetConfig> all = AllConfigs();
   target_ = all[rng.Below(all.size())];
   reference_backend_ = OneIn(rng, 40);
-  as_pairs_ = OneIn(rng, 6);
+  form_ = static_cast<Form>(PickOf(rng, {0, 0, 0, 0, 0, 0, 1, 2, 3}));
   own_workspace_ = OneIn(rng, 3);
   with_lse_ = !OneIn(rng, 6);
   one_shot_ = OneIn(rng, 6);
@@ -97,9 +97,10 @@ Way::Way(Rng& rng) {
 
 std::string Way::Text() const {
   const char* whose[] = {"OpenMP", "std", "no", "nested"};
+  const char* form[] = {"", " as a dense mask", " as blocks", " as a function"};
   return target_.target + " " + target_.config +
          (skipping_ == Skipping::kOff ? " no skipping" : "") +
-         (reference_backend_ ? " reference" : "") + (as_pairs_ ? " as pairs" : "") +
+         (reference_backend_ ? " reference" : "") + std::string(form[static_cast<int>(form_)]) +
          (own_workspace_ ? " workspace" : "") + (with_lse_ ? "" : " no lse") +
          (one_shot_ ? " one shot" : "") + " " + whose[static_cast<int>(whose_threads_)] +
          " threads " + std::to_string(plan_threads_) + " " + std::to_string(run_threads_) +
@@ -119,12 +120,22 @@ AttentionOptions Way::Options(const FuzzCase& one) const {
   return options;
 }
 
+/// Another form has the origin of the terms only where the origin is given.
+Mask Way::MaskOf(const FuzzCase& one, std::vector<uint8_t>& pairs) const {
+  if (form_ == Form::kTerms || one.options.key_origin.empty()) return one.mask.mask;
+  if (form_ == Form::kFunction) {
+    return mask::Function([&mask = one.mask](int64_t b, int64_t h, int64_t i, int64_t j) {
+      return mask.Allows(b, h, i, j);
+    });
+  }
+  const ConstTensor values = one.Pairs(pairs);
+  return form_ == Form::kBlocks ? mask::Blocks(values, "", 1, 1) : mask::Dense(values);
+}
+
 std::string Way::Check(FuzzCase& one, const Reference& reference, const Outputs& want) const {
   AttentionOptions options = Options(one);
   std::vector<uint8_t> pairs;
-  // An array has the origin of the terms only where the origin is given.
-  const bool as_pairs = as_pairs_ && !options.key_origin.empty();
-  const Mask mask = as_pairs ? one.Pairs(pairs) : one.mask.mask;
+  const Mask mask = MaskOf(one, pairs);
 
   Outputs other_outputs = one.data.EmptyOutputs();
   AttentionOptions other_options = options;

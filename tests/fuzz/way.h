@@ -23,15 +23,18 @@ class Way {
   std::string Check(FuzzCase& one, const Reference& reference, const Outputs& want) const;
 
  private:
+  enum class Form { kTerms, kDense, kBlocks, kFunction };
   enum class Threads { kOpenMP, kStdThreads, kOneAfterTheOther, kNestedRun };
 
   AttentionOptions Options(const FuzzCase& one) const;
+  Mask MaskOf(const FuzzCase& one, std::vector<uint8_t>& pairs) const;
   Status Run(FuzzCase& one, size_t workspace_bytes,
              const std::function<Status(const RunArgs&)>& run, Outputs& outputs) const;
   std::string CheckStats(const FuzzCase& one, const Plan& plan) const;
 
   TargetConfig target_;
-  bool reference_backend_, as_pairs_, own_workspace_, with_lse_, one_shot_;
+  Form form_;  // of the mask
+  bool reference_backend_, own_workspace_, with_lse_, one_shot_;
   Skipping skipping_;
   Threads whose_threads_;
   int plan_threads_, run_threads_, rounding_;
