@@ -14,37 +14,36 @@ namespace {
 /// The keys of some vectors, together.
 class UnitedKeys {
  public:
-  explicit UnitedKeys(const Runs& keys) : one_(keys[0]) {
-    if (keys.size() > 1) runs_ = keys;
-  }
+  explicit UnitedKeys(const VectorKeys& keys) : bounds_(keys.bounds), runs_(keys.runs) {}
 
-  void Add(const Runs& keys) {
-    const Run& other = keys[0];
-    if (runs_.empty() && keys.size() == 1 && other.begin <= one_.end && one_.begin <= other.end) {
-      one_ = {std::min(one_.begin, other.begin), std::max(one_.end, other.end)};
+  void Add(const VectorKeys& keys) {
+    const Run& other = keys.bounds;
+    if (runs_.empty() && keys.runs.empty() && other.begin <= bounds_.end &&
+        bounds_.begin <= other.end) {
+      bounds_ = {std::min(bounds_.begin, other.begin), std::max(bounds_.end, other.end)};
       return;
     }
-    if (runs_.empty()) runs_ = {one_};
-    Unite(runs_, keys, united_);
+    if (runs_.empty()) runs_ = {bounds_};
+    Unite(runs_, keys.runs.empty() ? Runs{other} : keys.runs, united_);
     std::swap(runs_, united_);
   }
 
   int64_t Count() const {
-    if (runs_.empty()) return one_.end - one_.begin;
+    if (runs_.empty()) return bounds_.end - bounds_.begin;
     int64_t count = 0;
     for (const Run& run : runs_) count += run.end - run.begin;
     return count;
   }
 
  private:
-  Run one_;    // the only run, as of most masks;
-  Runs runs_;  // or, where not empty, all of them
+  Run bounds_;
+  Runs runs_;  // none = all of the bounds, as with most masks
   Runs united_;
 };
 
 }  // namespace
 
-std::vector<int> CoverVectors(const std::vector<Runs>& keys, const HeightCosts& costs) {
+std::vector<int> CoverVectors(const std::vector<VectorKeys>& keys, const HeightCosts& costs) {
   const size_t vectors = keys.size();
   std::vector<double> least(vectors + 1, 0.0);  // of covering the vectors from here to the end
   std::vector<int> height(vectors, 1);          // of the first tile of such a cover

@@ -20,11 +20,17 @@ struct HeightCosts {
   float tile_keys = 0;
 };
 
+/// The keys of the rows of one vector: all from the lowest to the highest or, where there are runs,
+/// those.
+struct VectorKeys {
+  Run bounds;
+  Runs runs = {};
+};
+
 /// Heights in vectors, one tile after the other, that cover all vectors of rows at the least total
-/// cost. `keys` are those of each vector's rows, at least one run: a tile computes all keys of its
-/// vectors, so slanted masks want low tiles and others tall ones. The last tile may be taller than
-/// what is left.
-std::vector<int> CoverVectors(const std::vector<Runs>& keys, const HeightCosts& costs);
+/// cost. A tile computes all keys of its vectors, so slanted masks want low tiles and others tall
+/// ones. The last tile may be taller than what is left.
+std::vector<int> CoverVectors(const std::vector<VectorKeys>& keys, const HeightCosts& costs);
 
 }  // namespace internal
 }  // namespace v0

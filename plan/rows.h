@@ -51,6 +51,8 @@ class RowCompiler {
   /// `key_origin`: as in AttentionOptions.
   RowCompiler(const Problem& problem, const Mask& mask, const std::vector<int64_t>& key_origin,
               ScanFunction scan);
+  RowCompiler(const RowCompiler&) = delete;
+  RowCompiler& operator=(const RowCompiler&) = delete;
 
   /// Whether planes differ from batch entry to batch entry, and from head to head.
   bool per_batch() const { return per_batch_; }

@@ -95,19 +95,18 @@ class Builder {
 
   /// The keys of each vector of the lanes [lane, end): from the lowest to the highest, or run by
   /// run where rows have sets of their own.
-  std::vector<Runs> KeysOfVectors(int64_t lane, int64_t end) const {
+  std::vector<VectorKeys> KeysOfVectors(int64_t lane, int64_t end) const {
     const LiveRow* first = &rows_.rows[static_cast<size_t>(lane / params_.heads)];
     const LiveRow* last = &rows_.rows[static_cast<size_t>((end - 1) / params_.heads)] + 1;
     const bool own_sets =
         std::any_of(first, last, [&](const LiveRow& row) { return row.set != first->set; });
-    std::vector<Runs> keys;
+    std::vector<VectorKeys> keys;
     for (; lane < end; lane += params_.vector_lanes) {
       const int64_t last_lane = std::min(lane + params_.vector_lanes, end) - 1;
       first = &rows_.rows[static_cast<size_t>(lane / params_.heads)];
       last = &rows_.rows[static_cast<size_t>(last_lane / params_.heads)] + 1;
-      Runs runs;
-      if (!own_sets || !UniteRows(first, last, runs)) runs = {BoundsOf(first, last)};
-      keys.push_back(std::move(runs));
+      keys.push_back({BoundsOf(first, last)});
+      if (own_sets) keys.back().runs = UniteRows(first, last);
     }
     return keys;
   }
@@ -120,21 +119,21 @@ class Builder {
     return bounds;
   }
 
-  /// The keys of rows without bits; false where they are too many runs to look at.
-  bool UniteRows(const LiveRow* first, const LiveRow* last, Runs& runs) const {
+  /// The keys of rows; none where they have bits or are too many runs to look at.
+  Runs UniteRows(const LiveRow* first, const LiveRow* last) const {
     constexpr size_t kMostRuns = 64;
-    Runs part, united;
+    Runs runs, part, united;
     while (first != last) {
       const LiveRow* next = std::find_if(
           first, last, [&](const LiveRow& row) { return row.set != first->set || row.bits >= 0; });
-      if (next == first) return false;
+      if (next == first) return {};
       Clip(rows_.sets[static_cast<size_t>(first->set)], BoundsOf(first, next), part);
       Unite(runs, part, united);
       std::swap(runs, united);
-      if (runs.size() > kMostRuns) return false;
+      if (runs.size() > kMostRuns) return {};
       first = next;
     }
-    return true;
+    return runs;
   }
 
   void AddTileSegments(const Tile& tile) {

@@ -122,6 +122,8 @@ auto WithoutExceptions(const Work& work) -> decltype(work()) {
     return Status::InvalidArgument(error.what());
   } catch (const std::exception& error) {
     return Status(StatusCode::kInternal, error.what());
+  } catch (...) {  // of a mask function that throws when it is copied
+    return Status(StatusCode::kInternal, "an exception of unknown type");
   }
 }
 

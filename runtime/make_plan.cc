@@ -103,6 +103,8 @@ Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionO
     return Status::InvalidArgument(error.what());
   } catch (const std::exception& error) {
     return Status(StatusCode::kInternal, error.what());
+  } catch (...) {  // of a mask function that throws when it is copied
+    return Status(StatusCode::kInternal, "an exception of unknown type");
   }
 }
 

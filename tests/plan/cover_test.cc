@@ -48,7 +48,7 @@ std::vector<double> LeastCosts(int64_t most, const HeightCosts& costs) {
 
 /// Vectors whose rows all attend one and the same key, so that only heights matter.
 std::vector<int> CoverCount(int64_t vectors, const HeightCosts& costs) {
-  return CoverVectors(std::vector<Runs>(static_cast<size_t>(vectors), Runs{{0, 1}}), costs);
+  return CoverVectors(std::vector<VectorKeys>(static_cast<size_t>(vectors), {{0, 1}}), costs);
 }
 
 /// Everything that any cover must be.
@@ -122,10 +122,10 @@ TEST(CoverTest, LongCoversAreTheCheapestOfAll) {
 }
 
 /// Keys of one of the vectors [first, end) at least.
-double CountKeys(const std::vector<Runs>& keys, size_t first, size_t end) {
+double CountKeys(const std::vector<VectorKeys>& keys, size_t first, size_t end) {
   std::set<int64_t> all;
   for (size_t v = first; v < end; ++v) {
-    for (const internal::Run& run : keys[v]) {
+    for (const internal::Run& run : keys[v].runs.empty() ? Runs{keys[v].bounds} : keys[v].runs) {
       for (int64_t j = run.begin; j < run.end; ++j) all.insert(j);
     }
   }
@@ -133,13 +133,13 @@ double CountKeys(const std::vector<Runs>& keys, size_t first, size_t end) {
 }
 
 /// The cost of one tile over the vectors [first, end).
-double TileCostOf(const std::vector<Runs>& keys, size_t first, size_t end, int height,
+double TileCostOf(const std::vector<VectorKeys>& keys, size_t first, size_t end, int height,
                   const HeightCosts& costs) {
   return (CountKeys(keys, first, end) + double{costs.tile_keys}) * double{costs.cost[height - 1]};
 }
 
 /// The least cost of tiles over all vectors.
-double LeastKeyCost(const std::vector<Runs>& keys, const HeightCosts& costs) {
+double LeastKeyCost(const std::vector<VectorKeys>& keys, const HeightCosts& costs) {
   std::vector<double> least(keys.size() + 1, 0.0);
   for (size_t first = keys.size(); first-- > 0;) {
     least[first] = std::numeric_limits<double>::infinity();
@@ -152,7 +152,7 @@ double LeastKeyCost(const std::vector<Runs>& keys, const HeightCosts& costs) {
   return least[0];
 }
 
-double KeyCostOf(const std::vector<int>& cover, const std::vector<Runs>& keys,
+double KeyCostOf(const std::vector<int>& cover, const std::vector<VectorKeys>& keys,
                  const HeightCosts& costs) {
   double cost = 0;
   size_t first = 0;
@@ -170,13 +170,15 @@ TEST(CoverTest, TheKeysOfEachTileCount) {
     test::Rng rng(seed);
     HeightCosts costs = RandomCosts(rng, static_cast<int>(seed % 4) + 1);
     costs.tile_keys = static_cast<float>(test::Uniform(rng, 0, 20));
-    std::vector<Runs> keys(static_cast<size_t>(test::Uniform(rng, 1, 9)));
-    for (Runs& runs : keys) {
+    std::vector<VectorKeys> keys(static_cast<size_t>(test::Uniform(rng, 1, 9)));
+    for (auto& [bounds, runs] : keys) {
       int64_t begin = test::Uniform(rng, 0, 100);
-      for (int64_t count = test::PickOf(rng, {1, 1, 2, 5}); count > 0; --count) {
+      for (int64_t count = test::PickOf(rng, {0, 0, 2, 5}); count > 0; --count) {
         runs.push_back({begin, begin + test::Uniform(rng, 1, 100)});
         begin = runs.back().end + test::Uniform(rng, 1, 50);
       }
+      bounds = runs.empty() ? internal::Run{begin, begin + test::Uniform(rng, 1, 100)}
+                            : internal::Run{runs.front().begin, runs.back().end};
     }
     const std::vector<int> cover = CoverVectors(keys, costs);
     ASSERT_NO_FATAL_FAILURE(ExpectCover(cover, static_cast<int64_t>(keys.size()), costs));
@@ -186,7 +188,7 @@ TEST(CoverTest, TheKeysOfEachTileCount) {
 
 TEST(CoverTest, SlantedMasksGetLowTiles) {
   const HeightCosts costs = {4, {1.3f, 2.3f, 3.3f, 4.3f}};
-  std::vector<Runs> causal, full;
+  std::vector<VectorKeys> causal, full;
   for (int64_t v = 0; v < 16; ++v) {
     causal.push_back({{0, 8 * (v + 1)}});
     full.push_back({{0, 128}});
@@ -197,7 +199,8 @@ TEST(CoverTest, SlantedMasksGetLowTiles) {
 
 TEST(CoverTest, VectorsOfOtherKeysMakeATileOfTheirOwn) {
   const HeightCosts costs = {2, {1.3f, 2.3f}};
-  const Runs one = {{0, 64}, {128, 192}}, other = {{64, 128}, {192, 256}};
+  const VectorKeys one = {{0, 192}, {{0, 64}, {128, 192}}};
+  const VectorKeys other = {{64, 256}, {{64, 128}, {192, 256}}};
   EXPECT_EQ(CoverVectors({one, one, other, other}, costs), (std::vector<int>{2, 2}));
   EXPECT_EQ(CoverVectors({one, other, other, one}, costs), (std::vector<int>{1, 2, 1}));
 }
