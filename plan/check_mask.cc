@@ -197,12 +197,9 @@ Status Check(const Problem& p, const DenseTerm& term) {
 Status Check(const Problem& p, const BlocksTerm& term) {
   if (term.block_q < 1) return Bad("blocks: block_q", to_string(term.block_q), "1 or more");
   if (term.block_k < 1) return Bad("blocks: block_k", to_string(term.block_k), "1 or more");
-  const auto blocks = [](int64_t length, int64_t block) {
-    return length / block + (length % block != 0);
-  };
   return CheckDense(
       "blocks", term.values, term.axes,
-      {p.batch, p.heads, blocks(p.q_len, term.block_q), blocks(p.k_len, term.block_k)});
+      {p.batch, p.heads, BlockCount(p.q_len, term.block_q), BlockCount(p.k_len, term.block_k)});
 }
 
 Status Check(const Problem&, const FunctionTerm& term) {

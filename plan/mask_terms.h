@@ -135,6 +135,11 @@ inline DenseView ViewOf(const ConstTensor& values, const std::string& given_axes
 
 inline DenseView ViewOf(const DenseTerm& term) { return ViewOf(term.values, term.axes); }
 
+/// How many blocks cover a length.
+inline int64_t BlockCount(int64_t length, int64_t block) {
+  return length / block + (length % block != 0);
+}
+
 /// Its elements are blocks.
 inline DenseView ViewOf(const BlocksTerm& term) { return ViewOf(term.values, term.axes); }
 

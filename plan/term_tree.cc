@@ -2,6 +2,7 @@
 #include "plan/term_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -21,6 +22,16 @@ constexpr int64_t kLeastBitsShare = 4;
 template <typename F>
 void ForEachWord(const Run& within, F f) {
   for (int64_t w = within.begin / 64; w * 64 < within.end; ++w) f(w);
+}
+
+/// The elements of a term that only bits will do for.
+std::optional<DenseView> PlaneOf(const Term& term) {
+  if (const auto* dense = std::get_if<DenseTerm>(&term); dense && IsPlane(*dense)) {
+    return ViewOf(*dense);
+  }
+  const auto* blocks = std::get_if<BlocksTerm>(&term);
+  if (blocks && blocks->block_q == 1 && blocks->block_k == 1) return ViewOf(*blocks);
+  return std::nullopt;
 }
 
 void SetRun(uint64_t* words, int64_t begin, int64_t end) {
@@ -58,10 +69,9 @@ TermTree::Node TermTree::MakeNode(const Term& term) const {
   } else if (const auto* negation = std::get_if<NotTerm>(&term)) {
     node.kind = Kind::kNot;
     node.of.push_back(MakeAnd(negation->of->terms));
-  } else if (const auto* dense = std::get_if<DenseTerm>(&term); dense && IsPlane(*dense)) {
+  } else if (const auto plane = PlaneOf(term)) {
     node.kind = Kind::kBits;
-    node.dense =
-        std::make_shared<DenseBits>(problem_, std::vector<DenseView>{ViewOf(*dense)}, scan_);
+    node.dense = std::make_shared<DenseBits>(problem_, std::vector<DenseView>{*plane}, scan_);
   } else if (std::holds_alternative<FunctionTerm>(term)) {
     node.kind = Kind::kFunction;
   } else if (std::holds_alternative<BandTerm>(term) || std::holds_alternative<PrefixTerm>(term)) {
@@ -117,11 +127,8 @@ void TermTree::SelectSets(Node& node) const {
 
 void TermTree::SelectBlocks(const BlocksTerm& term, Node& node) const {
   const DenseView view = ViewOf(term);
-  const auto blocks = [](int64_t length, int64_t block) {
-    return length / block + (length % block != 0);
-  };
-  const int64_t rows = view.stride[2] == 0 ? 1 : blocks(problem_.q_len, term.block_q);
-  const int64_t columns = blocks(problem_.k_len, term.block_k);
+  const int64_t rows = view.stride[2] == 0 ? 1 : BlockCount(problem_.q_len, term.block_q);
+  const int64_t columns = BlockCount(problem_.k_len, term.block_k);
   for (int64_t row = 0; row < rows; ++row) {
     Runs keys =
         BoolRuns(view.data + b_ * view.stride[0] + h_ * view.stride[1] + row * view.stride[2],

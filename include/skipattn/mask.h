@@ -25,11 +25,12 @@ struct MaskTerms;
 /// its terms: they must stay alive and unchanged until MakePlan (or Attention) has returned. Its
 /// arguments are checked there, against the problem's sizes.
 ///
-/// `&`, `|` and `~` may be nested 200 deep. What is joined by `&` at the top is special in one way:
-/// the chunk grid of the exact arithmetic begins at the first key that any row (of the document,
-/// where Documents stands there) attends with the Causal, Window and PrefixCausal terms of that
-/// level left out, and anything under `|` or `~` taken as it is. So `~(~Causal() | ...)` may differ
-/// in the last bits from what `&` gives; AttentionOptions::key_origin puts them on one grid.
+/// Terms are combined with `&`, `|` and `~`, up to 200 levels deep. One thing depends on how a mask
+/// is written: where its rows' chunks begin, and so the last bits of a result. That is the first
+/// key that any row attends (any of its document, where Documents is joined by `&` at the top),
+/// with the Causal, Window and PrefixCausal terms that are joined by `&` at the top left out and
+/// all that is under `|` or `~` taken as it is. With AttentionOptions::key_origin all forms have
+/// the same bits.
 class SKIPATTN_API Mask {
  public:
   Mask() = default;
