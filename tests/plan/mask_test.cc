@@ -232,16 +232,19 @@ TEST(DenseViewTest, AxesGetTheirPlacesAndSizeOneBroadcasts) {
 }
 
 TEST(MaskTest, PrefixBlocksAndFunctions) {
-  const auto& prefix = Only<PrefixTerm>(mask::PrefixCausal(kTwo, mask::Align::kTopLeft));
+  const Mask prefix_mask = mask::PrefixCausal(kTwo, mask::Align::kTopLeft);
+  const auto& prefix = Only<PrefixTerm>(prefix_mask);
   EXPECT_EQ(prefix.prefix.data, kTwo.data());
   EXPECT_EQ(prefix.diagonal.align, mask::Align::kTopLeft);
-  const auto& blocks = Only<BlocksTerm>(mask::Blocks(Bools({2, 3}), "qk", 16, 8));
+  const Mask blocks_mask = mask::Blocks(Bools({2, 3}), "qk", 16, 8);
+  const auto& blocks = Only<BlocksTerm>(blocks_mask);
   EXPECT_EQ(blocks.axes, "qk");
   EXPECT_EQ(blocks.block_q, 16);
   EXPECT_EQ(blocks.block_k, 8);
   EXPECT_EQ(ViewOf(blocks).stride[2], 3);
-  const auto& function = Only<FunctionTerm>(
-      mask::Function([](int64_t b, int64_t h, int64_t i, int64_t j) { return b + h + i < j; }));
+  const Mask function_mask =
+      mask::Function([](int64_t b, int64_t h, int64_t i, int64_t j) { return b + h + i < j; });
+  const auto& function = Only<FunctionTerm>(function_mask);
   EXPECT_TRUE(CallFunction(function, 1, 2, 3, 7));
   EXPECT_FALSE(CallFunction(function, 1, 2, 3, 6));
 }
