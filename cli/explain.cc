@@ -134,12 +134,15 @@ void FlagMask::AddPadding(double ratio, const Problem& problem) {
   mask &= mask::Padding(ConstTensor(valid_.data(), DType::kBool, {problem.batch, len}));
 }
 
-std::string JsonOf(const PlanStats& stats) {
+std::string JsonOf(const Plan& plan) {
+  const PlanStats stats = plan.stats();
   nlohmann::ordered_json json;
+  json["mask"] = plan.impl().data.mask;
   json["live_pairs"] = stats.live_pairs;
   json["dense_pairs"] = stats.dense_pairs;
   json["live_share"] = static_cast<double>(stats.live_pairs) /
                        static_cast<double>(std::max<int64_t>(stats.dense_pairs, 1));
+  json["predicted_share"] = internal::PredictedShare(plan.impl().data);
   json["empty_rows"] = stats.empty_rows;
   json["tiles"] = stats.tiles;
   json["skipped_blocks"] = stats.skipped_blocks;
@@ -194,7 +197,7 @@ void Explain(const CLI::App& command, ExplainFlags flags) {
   const Plan plan = ValueOf(command, MakePlan(problem, flag_mask.mask, flags.run.ToOptions()));
   if (!flags.svg.empty()) WriteSvg(plan, flags);
   if (flags.json) {
-    std::cout << JsonOf(plan.stats()) << "\n";
+    std::cout << JsonOf(plan) << "\n";
     return;
   }
   const std::string text = plan.Describe();

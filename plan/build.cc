@@ -10,6 +10,7 @@ PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOpti
                    TileParams params, ScanFunction scan, int threads) {
   PlanData plan;
   plan.problem = problem;
+  plan.mask = MaskText(mask);
   RowCompiler rows(problem, mask, options.key_origin, scan);
   params.heads = rows.per_head() ? 1 : problem.heads / problem.kv_heads;
   params.skipping = options.skipping;

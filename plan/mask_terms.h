@@ -100,6 +100,9 @@ struct MaskFunctionError : std::runtime_error {
 /// The function's answer; anything that it throws becomes a MaskFunctionError.
 bool CallFunction(const FunctionTerm& term, int64_t b, int64_t h, int64_t i, int64_t j);
 
+/// The expression for people, cut where it is long: "key_lengths & (causal | window(8, 0))".
+std::string MaskText(const Mask& mask);
+
 /// Element (i0, i1) of an i32 or i64 array of one or two axes.
 inline int64_t IntAt(const ConstTensor& a, int64_t i0, int64_t i1 = 0) {
   const int64_t at = i0 * a.stride[0] + i1 * a.stride[1];

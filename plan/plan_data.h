@@ -40,6 +40,7 @@ struct Split {
 /// where they share the mask, else one.
 struct PlanData {
   Problem problem;
+  std::string mask;   // its expression, for people
   TileParams params;  // params.heads = heads of a slot
   int64_t slots = 0;
   int64_t batch_planes = 1, head_planes = 1;  // distinct ones; 1 or B, 1 or slots
@@ -63,6 +64,10 @@ void CutTasks(int threads, PlanData& plan);
 
 /// The counters of PlanStats; its names are left empty.
 PlanStats CountWork(const PlanData& plan);
+
+/// The cost of all tiles, as predicted from the target's measured costs, over the cost of the tiles
+/// that there would be without a mask. 0 where there is nothing to compute in either.
+double PredictedShare(const PlanData& plan);
 
 /// The first plane as text: one line per group of queries, one character per group of keys.
 std::string Picture(const PlanData& plan);

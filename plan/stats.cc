@@ -1,6 +1,8 @@
 // Counters of a plan; see PlanStats.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "plan/plan_data.h"
 
@@ -61,7 +63,43 @@ PlanStats CountPlane(const PlanData& plan, const Plane& plane) {
   return stats;
 }
 
+/// The cost of a plane's tiles, with what beginning and ending them costs.
+double PlaneCost(const PlanData& plan, const Plane& plane) {
+  const HeightCosts& heights = plan.params.heights;
+  double cost = 0;
+  for (const Tile& tile : plane.tiles) {
+    cost += TileCost(plane, tile, plan.params) +
+            static_cast<double>(heights.tile_keys) *
+                static_cast<double>(heights.cost[tile.vectors - 1]);
+  }
+  return cost;
+}
+
+/// The same for a plane without a mask.
+double DenseCost(const PlanData& plan) {
+  const HeightCosts& heights = plan.params.heights;
+  const int64_t lanes = plan.params.vector_lanes;
+  const int64_t vectors = (plan.problem.q_len * plan.params.heads + lanes - 1) / lanes;
+  const double keys = static_cast<double>(plan.problem.k_len);
+  double cost = 0;
+  const VectorKeys all = {{0, plan.problem.k_len}};
+  const std::vector<VectorKeys> every(static_cast<size_t>(vectors), all);
+  for (const int height : CoverVectors(every, heights)) {
+    cost += (keys + static_cast<double>(heights.tile_keys)) *
+            static_cast<double>(heights.cost[height - 1]);
+  }
+  return cost;
+}
+
 }  // namespace
+
+double PredictedShare(const PlanData& plan) {
+  const double dense = plan.problem.k_len > 0 ? DenseCost(plan) : 0;
+  if (plan.planes.empty() || dense == 0) return 0;
+  double cost = 0;
+  for (const Plane& plane : plan.planes) cost += PlaneCost(plan, plane);
+  return cost / (dense * static_cast<double>(plan.planes.size()));
+}
 
 PlanStats CountWork(const PlanData& plan) {
   const Problem& p = plan.problem;

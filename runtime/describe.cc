@@ -7,10 +7,15 @@ namespace skipattn {
 inline namespace v0 {
 namespace {
 
-std::string Percent(int64_t part, int64_t whole) {
-  const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+constexpr double kNearlyAll = 0.95;  // of the work without a mask
+
+std::string Percent(double share) {
   const int64_t tenths = static_cast<int64_t>(share * 1000 + 0.5);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+std::string Percent(int64_t part, int64_t whole) {
+  return Percent(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0);
 }
 
 }  // namespace
@@ -20,6 +25,7 @@ std::string Plan::Describe() const {
   const Problem& p = problem();
   const PlanStats s = stats();
   const int64_t blocks = s.skipped_blocks + s.full_blocks + s.partial_blocks;
+  const double share = internal::PredictedShare(impl_->data);
   std::string text;
   text += "problem   batch " + to_string(p.batch) + ", heads " + to_string(p.heads) +
           " (key heads " + to_string(p.kv_heads) + "), queries " + to_string(p.q_len) + ", keys " +
@@ -27,6 +33,8 @@ std::string Plan::Describe() const {
           ", " + DTypeName(p.q_dtype) + "\n";
   text += "live      " + to_string(s.live_pairs) + " of " + to_string(s.dense_pairs) + " pairs (" +
           Percent(s.live_pairs, s.dense_pairs) + ")\n";
+  text += "mask      " + impl_->data.mask + "\n";
+  text += "work      " + Percent(share) + " of that without a mask, as predicted\n";
   text += "blocks    " + to_string(s.skipped_blocks) + " skipped (" +
           Percent(s.skipped_blocks, blocks) + "), " + to_string(s.full_blocks) + " full, " +
           to_string(s.partial_blocks) + " partly masked\n";
@@ -37,10 +45,15 @@ std::string Plan::Describe() const {
         "warning   more than half of the rows have no key: is the mask inverted? True means "
         "attend\n";
   }
+  if (share > kNearlyAll && 100 * s.live_pairs < 95 * s.dense_pairs) {
+    text += "warning   the mask leaves out " +
+            Percent(s.dense_pairs - s.live_pairs, s.dense_pairs) +
+            " of the pairs, but hardly any work: they are scattered\n";
+  }
   text += "kernel    " + s.target + ", config " + s.config + ", threads " +
           to_string(impl_->threads) + "\n";
   const std::string picture = internal::Picture(impl_->data);
-  if (!picture.empty()) text += "mask      of batch entry 0, head 0; " + picture;
+  if (!picture.empty()) text += "picture   of batch entry 0, head 0; " + picture;
   return text;
 }
 

@@ -30,7 +30,7 @@ TEST(MeasureInterleaved, TakesTurns) {
   options.repeat = 3;
   options.min_seconds = 0;
   const std::vector<Timing> timings = MeasureInterleaved({slow('a'), slow('b')}, options);
-  EXPECT_EQ(calls.substr(0, 4), "aabb");  // warm-up and the length of a call
+  EXPECT_EQ(calls.substr(0, 4), "aabb");       // warm-up and the length of a call
   EXPECT_EQ(calls.substr(4), "aabbaabbaabb");  // each sample after a warm-up of its own
   ASSERT_EQ(timings.size(), 2u);
   EXPECT_GT(timings[0].min_ms, 0);

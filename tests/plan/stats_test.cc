@@ -98,6 +98,19 @@ TEST(StatsTest, NoMask) {
   EXPECT_EQ(stats.skipped_blocks + stats.partial_blocks, 0);
 }
 
+TEST(StatsTest, PredictedShareOfTheWorkWithoutAMask) {
+  const Problem problem = SizesOf(2, 2, 1, 512, 512);
+  EXPECT_DOUBLE_EQ(PredictedShare(Build(problem, {})), 1);
+  const std::vector<int64_t> whole_and_half = {512, 256}, none = {0, 0};
+  const auto padded = [&](const std::vector<int64_t>& n) {
+    return PredictedShare(Build(problem, mask::KeyLengths(n) & mask::QueryLengths(n)));
+  };
+  EXPECT_NEAR(padded(whole_and_half), (1 + 0.25) / 2, 0.01);
+  EXPECT_EQ(padded(none), 0);
+  EXPECT_NEAR(PredictedShare(Build(problem, mask::Causal())), 0.5, 0.03);
+  EXPECT_EQ(PredictedShare(Build(SizesOf(1, 1, 1, 3, 0), {})), 0);
+}
+
 TEST(StatsTest, CausalSkipsWhatIsAboveTheDiagonal) {
   const PlanStats stats = CountWork(Build(SizesOf(1, 2, 1, 512, 512), mask::Causal()));
   EXPECT_EQ(stats.live_pairs, 2 * 512 * 513 / 2);

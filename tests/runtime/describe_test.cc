@@ -26,7 +26,17 @@ TEST(DescribeTest, NamesSharesKernelAndPicture) {
   EXPECT_TRUE(Says(text, BestTarget())) << text;
   EXPECT_TRUE(Says(text, TileConfigs()->front())) << text;
   EXPECT_TRUE(Says(text, "skipped")) << text;
+  EXPECT_TRUE(Says(text, "mask      causal\n")) << text;
+  EXPECT_TRUE(Says(text, "% of that without a mask, as predicted")) << text;
   EXPECT_FALSE(Says(text, "warning")) << text;
+}
+
+TEST(DescribeTest, WarnsOfAMaskThatSavesNothing) {
+  std::vector<uint8_t> pairs(64 * 64);
+  for (size_t n = 0; n < pairs.size(); ++n) pairs[n] = (n / 64 + n) % 2;
+  const Mask mask = mask::Dense(ConstTensor(pairs.data(), DType::kBool, {64, 64}), "qk");
+  const std::string text = MakePlan(Sized(64), mask)->Describe();
+  EXPECT_TRUE(Says(text, "leaves out 50.0 % of the pairs, but hardly any work")) << text;
 }
 
 TEST(DescribeTest, WarnsOfAMaskThatLooksInverted) {
