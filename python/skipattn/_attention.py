@@ -1,0 +1,187 @@
+"""The calls: attention, plan, reference, info."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy
+
+from . import _core
+from .mask import Mask, as_mask
+
+Layout = Literal["bhtd", "bthd"]
+EmptyRows = Literal["zero", "uniform", "nan", "keep"]
+Precision = Literal["exact", "fast"]
+Backend = Literal["auto", "reference"]
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any = None,
+    *,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    sinks: Any = None,
+    layout: Layout = "bhtd",
+    out: Any = None,
+    return_lse: bool = False,
+    empty_rows: EmptyRows = "zero",
+    precision: Precision = "exact",
+    backend: Backend = "auto",
+    threads: int | None = None,
+    key_origin: Any = None,
+    config: str | None = None,
+) -> Any:
+    """out_i = sum_j softmax_j(scale * q_i . k_j) * v_j over the keys j that the mask allows.
+
+    q: [B, Hq, Tq, D], k: [B, Hkv, Tk, D], v: [B, Hkv, Tk, Dv], float32, on the CPU; or, with
+        layout="bthd", [B, T, H, D] each. Anything with DLPack or the buffer protocol, never copied;
+        any strides (0 and negative too), but the last one must be 1. Read-only arrays are fine.
+        Query head h reads key head h // (Hq // Hkv).
+    mask: a skipattn.Mask, a bool array of rank 4 (true means attend; axes of size 1 broadcast), or
+        None: every key.
+    scale: factor of q . k, 1 / sqrt(D) when None.
+    softcap, bias, sinks: not supported by this version.
+    out: written in place and returned; must not overlap an input. A new array of q's kind, 64-byte
+        aligned, when None.
+    return_lse: return (out, lse), lse being [B, Hq, Tq] float32 (in both layouts): the natural
+        logarithm of the sum of exp(score).
+    empty_rows: what a row without a key gives: "zero", or "keep", which leaves it in `out` as it
+        was. Its lse is -inf.
+    precision: "exact": defined to the last bit, whatever the CPU, threads and form of the mask.
+    backend: "auto", or "reference": the definition as plain loops, same bits, slow.
+    threads: at most so many; None = all that the process may use. The GIL is released meanwhile.
+    key_origin: where the grid of 128-key chunks begins: None (found from the mask), an int, or one
+        per batch entry.
+    config: a tile configuration by name (skipattn.info lists them); changes time only.
+
+    Raises ValueError where an argument's value is wrong, TypeError where it is the wrong kind of
+    object; nothing is written then. Warns (UserWarning) where a bool mask leaves most rows without
+    a key. To use a mask more than once, make a plan.
+    """
+    _refuse(softcap, bias, sinks)
+    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
+    return _core.attention(
+        q,
+        k,
+        v,
+        compiled,
+        out,
+        return_lse,
+        scale,
+        empty_rows,
+        precision,
+        backend,
+        threads,
+        _origins(key_origin),
+        config,
+        layout,
+    )
+
+
+def plan(
+    q_shape: Sequence[int],
+    k_shape: Sequence[int],
+    v_shape: Sequence[int],
+    dtype: Any = "float32",
+    mask: Any = None,
+    *,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    sinks: Any = None,
+    layout: Layout = "bhtd",
+    empty_rows: EmptyRows = "zero",
+    precision: Precision = "exact",
+    backend: Backend = "auto",
+    threads: int | None = None,
+    key_origin: Any = None,
+    config: str | None = None,
+) -> _core.Plan:
+    """Compile a mask for arrays of these shapes; the plan's run() computes.
+
+    q_shape, k_shape, v_shape: four sizes each, in the order of `layout`.
+    dtype: of q, k, v and out: "float32", or what numpy and torch call it.
+    Everything else as for skipattn.attention. The arrays of the mask are not needed afterwards.
+    """
+    _refuse(softcap, bias, sinks)
+    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
+    return _core.plan(
+        [int(size) for size in q_shape],
+        [int(size) for size in k_shape],
+        [int(size) for size in v_shape],
+        _dtype_name(dtype),
+        compiled,
+        scale,
+        empty_rows,
+        precision,
+        backend,
+        threads,
+        _origins(key_origin),
+        config,
+        layout,
+    )
+
+
+def reference(
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any = None,
+    *,
+    float64: bool = False,
+    scale: float | None = None,
+    layout: Layout = "bhtd",
+    **options: Any,
+) -> Any:
+    """skipattn.attention by the definition: plain loops, the same bits, slow.
+
+    Arguments as for skipattn.attention. With float64, returns (out, lse) in float64 instead: the
+    operation itself, which the exact float32 arithmetic approximates.
+    """
+    if not float64:
+        return attention(
+            q, k, v, mask, scale=scale, layout=layout, backend="reference", **options
+        )
+    if options:
+        raise TypeError(f"float64 takes no {', '.join(options)}")
+    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
+    return _core.reference64(q, k, v, compiled, scale, layout)
+
+
+def info() -> dict[str, Any]:
+    """What this build has and this machine is.
+
+    version, arithmetic_version (equal numbers: equal bits), target (the instruction set that is
+    used), targets (each with name, supported, exact, lanes, configs), threads, compiler, openmp.
+    """
+    return _core.info()
+
+
+def _refuse(softcap: float | None, bias: Any, sinks: Any) -> None:
+    if softcap:
+        raise ValueError("softcap is not supported by this version")
+    if bias is not None:
+        raise ValueError("bias is not supported by this version")
+    if sinks is not None:
+        raise ValueError("sinks is not supported by this version")
+
+
+def _origins(key_origin: Any) -> list[int]:
+    if key_origin is None:
+        return []
+    if isinstance(key_origin, int):
+        return [key_origin]
+    return [int(origin) for origin in numpy.asarray(key_origin).reshape(-1).tolist()]
+
+
+def _dtype_name(dtype: Any) -> str:
+    """ "float32" for "float32", "f32", numpy.float32, numpy.dtype("f4"), torch.float32, ..."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    name = name or getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
+    short = {"f32": "float32", "f16": "float16", "half": "float16", "bf16": "bfloat16"}
+    return short.get(name, name)

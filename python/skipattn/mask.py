@@ -1,0 +1,229 @@
+"""Masks: which keys a query row attends. True means attend.
+
+Every function here makes a term, a predicate over (b, h, i, j): batch entry, query head, query and
+key position. `&` joins terms. A mask keeps the arrays given to it, without a copy; they are read,
+and checked against the sizes, where a plan is made (skipattn.plan or skipattn.attention).
+
+Arrays may be anything with DLPack or the buffer protocol, at any strides; lists and tuples are
+turned into numpy arrays. Lengths, ids and offsets are int32 or int64, valid and dense are bool.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy
+
+from . import _core
+
+__all__ = [
+    "Mask",
+    "causal",
+    "dense",
+    "documents",
+    "from_spec",
+    "key_lengths",
+    "key_range",
+    "key_valid",
+    "padding",
+    "query_lengths",
+    "query_range",
+    "query_valid",
+    "window",
+]
+
+Align = Literal["top_left", "bottom_right"]
+
+
+class Mask:
+    """A predicate over (b, h, i, j); made by the functions of skipattn.mask. Immutable."""
+
+    __slots__ = ("_args", "_compiled", "_term")
+
+    def __init__(self, term: str, args: tuple[Any, ...]) -> None:
+        """For skipattn.mask itself."""
+        self._term = term
+        self._args = args
+        self._compiled: _core.Mask | None = None
+
+    def __and__(self, other: Mask) -> Mask:
+        """Allowed where both are."""
+        if not isinstance(other, Mask):
+            return NotImplemented
+        return Mask("and_", (self, other))
+
+    def __or__(self, other: Mask) -> Mask:
+        if not isinstance(other, Mask):
+            return NotImplemented
+        raise NotImplementedError("mask | mask is not supported by this version; use mask.dense")
+
+    def __invert__(self) -> Mask:
+        raise NotImplementedError("~mask is not supported by this version; invert its bools")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a mask is neither true nor false; join masks with &, not with and")
+
+    def __repr__(self) -> str:
+        if self._term == "and_":
+            return " & ".join(repr(part) for part in self._args)
+        shown = ", ".join(_show(arg) for arg in self._args if arg is not None)
+        return f"{self._term}({shown})"
+
+    def to_spec(self) -> tuple[str, list[Any]]:
+        """The mask as plain text and the arrays that it names by number; see from_spec."""
+        arrays: list[Any] = []
+        return json.dumps(_to_tree(self, arrays), separators=(",", ":")), arrays
+
+    def _native(self) -> _core.Mask:
+        if self._compiled is None:
+            args = (arg._native() if isinstance(arg, Mask) else arg for arg in self._args)
+            self._compiled = getattr(_core.terms, self._term)(*args)
+        return self._compiled
+
+
+def from_spec(spec: str, arrays: Sequence[Any]) -> Mask:
+    """The mask that to_spec has written, of these arrays.
+
+    Raises ValueError where spec is not what to_spec writes.
+    """
+    try:
+        return _from_tree(json.loads(spec), arrays)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"spec is {spec!r}, expected what Mask.to_spec gives") from error
+
+
+def key_lengths(lengths: Any) -> Mask:
+    """j < lengths[b]. lengths: [B] ints from 0 to Tk."""
+    return Mask("key_lengths", (_array(lengths),))
+
+
+def key_range(begin: Any, end: Any) -> Mask:
+    """begin[b] <= j < end[b]. [B] ints from 0 to Tk each; begin > end allows nothing."""
+    return Mask("key_range", (_array(begin), _array(end)))
+
+
+def key_valid(valid: Any) -> Mask:
+    """valid[b, j]. valid: [B, Tk] bool, with holes if need be."""
+    return Mask("key_valid", (_array(valid),))
+
+
+def query_lengths(lengths: Any) -> Mask:
+    """i < lengths[b]: a row beyond it attends nothing. lengths: [B] ints from 0 to Tq."""
+    return Mask("query_lengths", (_array(lengths),))
+
+
+def query_range(begin: Any, end: Any) -> Mask:
+    """begin[b] <= i < end[b]: other rows attend nothing. [B] ints from 0 to Tq each."""
+    return Mask("query_range", (_array(begin), _array(end)))
+
+
+def query_valid(valid: Any) -> Mask:
+    """valid[b, i]: other rows attend nothing. valid: [B, Tq] bool."""
+    return Mask("query_valid", (_array(valid),))
+
+
+def padding(valid: Any) -> Mask:
+    """valid[b, i] and valid[b, j], for self-attention (Tq = Tk). valid: [B, T] bool."""
+    return Mask("padding", (_array(valid),))
+
+
+def causal(align: Align | None = None, *, offset: Any = None) -> Mask:
+    """j <= i + offset.
+
+    align: "top_left" (offset 0) or "bottom_right" (offset Tk - Tq: the last query stands at the
+    last key, as in decoding with a cache). offset: an int, or [B] ints, of any sign. Where Tq and
+    Tk differ one of the two must be given: there is no silent default.
+    """
+    return Mask("causal", (align, _offset(offset)))
+
+
+def window(left: int, right: int, align: Align | None = None, *, offset: Any = None) -> Mask:
+    """i + offset - left <= j <= i + offset + right, both ends included; -1 = no limit.
+
+    align, offset: as for causal.
+    """
+    return Mask("window", (left, right, align, _offset(offset)))
+
+
+def documents(
+    q_ids: Any = None, k_ids: Any = None, *, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None
+) -> Mask:
+    """Query and key in the same document (packed sequences).
+
+    q_ids, k_ids: [B, Tq] and [B, Tk] ints, an id per token; a negative id is in no document. Or
+    cu_seqlens_q, cu_seqlens_k: boundaries, rising from 0 to Tq and to Tk; document n holds
+    positions cu_seqlens[n] to cu_seqlens[n + 1] - 1; for B = 1. What is given for queries alone
+    holds for keys as well.
+    """
+    if (q_ids is None) == (cu_seqlens_q is None):
+        raise TypeError("documents takes q_ids (and k_ids), or cu_seqlens_q (and cu_seqlens_k)")
+    if q_ids is not None:
+        if cu_seqlens_k is not None:
+            raise TypeError("documents: cu_seqlens_k is given with q_ids, expected k_ids")
+        q = _array(q_ids)
+        return Mask("documents", (q, q if k_ids is None else _array(k_ids)))
+    if k_ids is not None:
+        raise TypeError("documents: k_ids is given with cu_seqlens_q, expected cu_seqlens_k")
+    q = _array(cu_seqlens_q)
+    return Mask("document_boundaries", (q, q if cu_seqlens_k is None else _array(cu_seqlens_k)))
+
+
+def dense(values: Any, axes: str = "") -> Mask:
+    """values[b, h, i, j] itself: bool, any strides; axes of size 1 broadcast.
+
+    axes: which axes values has, a subset of "bhqk" in that order ("bk" key padding, "qk", "bqk",
+    "hqk", ...; h counts query heads). Needed for rank < 4: it is never guessed from sizes.
+    """
+    return Mask("dense", (_array(values), axes))
+
+
+def as_mask(mask: Any) -> Mask | None:
+    """What `mask=` takes: None, a Mask, or a bool array of rank 4."""
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    return dense(mask)
+
+
+def _array(values: Any) -> Any:
+    return numpy.asarray(values) if isinstance(values, (list, tuple)) else values
+
+
+def _offset(offset: Any) -> Any:
+    return _array(offset)
+
+
+def _show(arg: Any) -> str:
+    if isinstance(arg, (str, int)):
+        return repr(arg)
+    dtype = str(getattr(arg, "dtype", type(arg).__name__)).rpartition(".")[2]
+    return f"{dtype}{list(getattr(arg, 'shape', ()))}"
+
+
+def _to_tree(mask: Mask, arrays: list[Any]) -> list[Any]:
+    tree: list[Any] = [mask._term]
+    for arg in mask._args:
+        if isinstance(arg, Mask):
+            tree.append(_to_tree(arg, arrays))
+        elif arg is None or isinstance(arg, (str, int)):
+            tree.append(arg)
+        else:
+            tree.append({"array": len(arrays)})
+            arrays.append(arg)
+    return tree
+
+
+def _from_tree(tree: Any, arrays: Sequence[Any]) -> Mask:
+    term, *args = tree
+    if not isinstance(term, str) or not hasattr(_core.terms, term):
+        raise ValueError(term)
+    made: list[Any] = []
+    for arg in args:
+        if isinstance(arg, list):
+            made.append(_from_tree(arg, arrays))
+        elif isinstance(arg, dict):
+            made.append(arrays[arg["array"]])
+        else:
+            made.append(arg)
+    return Mask(term, tuple(made))

@@ -1,0 +1,48 @@
+// Arrays of Python as views of the library, and new ones of the same kind.
+#ifndef SKIPATTN_PYTHON_ARRAY_H_
+#define SKIPATTN_PYTHON_ARRAY_H_
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "skipattn/status.h"
+#include "skipattn/tensor.h"
+
+namespace skipattn::python {
+
+namespace nb = nanobind;
+
+/// An array that is read, or written; `array` keeps its memory alive. Destroyed under the GIL.
+struct Input {
+  nb::ndarray<nb::ro> array;
+  ConstTensor view;
+};
+struct Output {
+  nb::ndarray<> array;
+  Tensor view;
+};
+
+/// A view of `object`, anything with DLPack or the buffer protocol, without a copy. TypeError where
+/// it is none, ValueError where it is not on the CPU or not aligned; both start with `name`.
+Input TakeInput(const char* name, nb::handle object);
+Output TakeOutput(const char* name, nb::handle object);
+
+/// A new array in C order, 64-byte aligned, not initialised, of the same framework as `like` (numpy
+/// where that is unknown), and a view of it.
+nb::object NewArray(nb::handle like, DType dtype, std::initializer_list<int64_t> shape,
+                    Tensor* view);
+nb::object NewFloat64(nb::handle like, std::initializer_list<int64_t> shape, double** data);
+
+/// "numpy.ndarray": what an object is, for messages.
+std::string TypeName(nb::handle object);
+
+/// ValueError, MemoryError or RuntimeError where `status` is not ok.
+void Check(const Status& status);
+
+}  // namespace skipattn::python
+
+#endif  // SKIPATTN_PYTHON_ARRAY_H_

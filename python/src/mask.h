@@ -1,0 +1,24 @@
+// Masks: the library's, with the arrays that they borrow.
+#ifndef SKIPATTN_PYTHON_MASK_H_
+#define SKIPATTN_PYTHON_MASK_H_
+
+#include <vector>
+
+#include "array.h"
+#include "skipattn/mask.h"
+
+namespace skipattn::python {
+
+struct PyMask {
+  Mask mask;
+  std::vector<nb::ndarray<nb::ro>> arrays;
+  bool key_bools = false;    // a term of bools that leaves queries alone: it may be upside down
+  bool query_terms = false;  // a term that empties rows on purpose
+};
+
+/// Defines the class Mask and one function a term.
+void BindMask(nb::module_& module);
+
+}  // namespace skipattn::python
+
+#endif  // SKIPATTN_PYTHON_MASK_H_

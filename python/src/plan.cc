@@ -1,0 +1,357 @@
+// Plans and the calls that run them.
+#include "plan.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "array.h"
+#include "mask.h"
+#include "skipattn/attention.h"
+
+namespace skipattn::python {
+namespace {
+
+using OptionalText = std::optional<std::string>;
+
+[[noreturn]] void Bad(const std::string& what, const std::string& is, const std::string& expected) {
+  throw nb::value_error((what + " is " + is + ", expected " + expected).c_str());
+}
+
+/// A choice by name.
+template <typename Enum>
+Enum Choose(const char* what, const std::string& name,
+            std::initializer_list<std::pair<const char*, Enum>> choices, const char* names) {
+  for (const auto& [known, value] : choices) {
+    if (name == known) return value;
+  }
+  Bad(what, "\"" + name + "\"", names);
+}
+
+/// Everything about a call that is neither an array of it nor its mask.
+struct Settings {
+  AttentionOptions options;
+  bool bthd = false;
+};
+
+Settings SettingsOf(std::optional<double> scale, const std::string& empty_rows,
+                    const std::string& precision, const std::string& backend,
+                    std::optional<int> threads, const std::vector<int64_t>& key_origin,
+                    const OptionalText& config, const std::string& layout) {
+  Settings settings;
+  AttentionOptions& options = settings.options;
+  options.scale = scale;
+  options.empty_rows = Choose<EmptyRows>(
+      "empty_rows", empty_rows, {{"zero", EmptyRows::kZero}, {"keep", EmptyRows::kKeep}},
+      "\"zero\" or \"keep\" (\"uniform\" and \"nan\" are not supported by this "
+      "version)");
+  options.precision = Choose<Precision>("precision", precision, {{"exact", Precision::kExact}},
+                                        "\"exact\" (\"fast\" is not supported by this version)");
+  options.backend = Choose<Backend>("backend", backend,
+                                    {{"auto", Backend::kAuto}, {"reference", Backend::kReference}},
+                                    "\"auto\" or \"reference\"");
+  options.threads = threads.value_or(0);
+  options.key_origin = key_origin;
+  options.config = config.value_or("");
+  settings.bthd = Choose<bool>("layout", layout, {{"bhtd", false}, {"bthd", true}},
+                               "\"bhtd\" ([batch, heads, length, dim]) or \"bthd\" ([batch, "
+                               "length, heads, dim])");
+  return settings;
+}
+
+void CheckRank(const char* name, const ConstTensor& view, bool bthd) {
+  if (view.rank == 4) return;
+  Bad(std::string(name) + ": rank", std::to_string(view.rank),
+      bthd ? "4: [batch, length, heads, dim]" : "4: [batch, heads, length, dim]");
+}
+
+/// The arrays of one call, as the library addresses them.
+struct Arrays {
+  Input q, k, v;
+  Output out;
+  nb::object out_object, lse_object;
+  RunArgs args;
+};
+
+void TakeInputs(nb::handle q, nb::handle k, nb::handle v, bool bthd, Arrays* arrays) {
+  const auto take = [&](const char* name, nb::handle object, Input* input, ConstTensor* view) {
+    *input = TakeInput(name, object);
+    CheckRank(name, input->view, bthd);
+    *view = bthd ? input->view.SwapAxes(1, 2) : input->view;
+  };
+  take("q", q, &arrays->q, &arrays->args.q);
+  take("k", k, &arrays->k, &arrays->args.k);
+  take("v", v, &arrays->v, &arrays->args.v);
+}
+
+void TakeOutputs(const Problem& p, nb::handle like, nb::handle out, bool return_lse, bool bthd,
+                 EmptyRows empty_rows, Arrays* arrays) {
+  RunArgs& args = arrays->args;
+  if (!out.is_none()) {
+    arrays->out = TakeOutput("out", out);
+    CheckRank("out", arrays->out.view, bthd);
+    arrays->out_object = nb::borrow(out);
+    args.out = arrays->out.view;
+  } else if (empty_rows == EmptyRows::kKeep) {
+    Bad("out", "None", "an array: with empty_rows=\"keep\" its empty rows stay as they are");
+  } else if (bthd) {
+    arrays->out_object =
+        NewArray(like, p.out_dtype, {p.batch, p.q_len, p.heads, p.v_dim}, &args.out);
+  } else {
+    arrays->out_object =
+        NewArray(like, p.out_dtype, {p.batch, p.heads, p.q_len, p.v_dim}, &args.out);
+  }
+  if (bthd) args.out = args.out.SwapAxes(1, 2);
+  if (return_lse) {
+    arrays->lse_object = NewArray(like, DType::kF32, {p.batch, p.heads, p.q_len}, &args.lse);
+  }
+}
+
+nb::object Results(const Arrays& arrays, bool return_lse) {
+  if (!return_lse) return arrays.out_object;
+  return nb::make_tuple(arrays.out_object, arrays.lse_object);
+}
+
+Problem ProblemFrom(const RunArgs& args) {
+  Problem p;
+  p.batch = args.q.shape[0];
+  p.heads = args.q.shape[1];
+  p.q_len = args.q.shape[2];
+  p.dim = args.q.shape[3];
+  p.kv_heads = args.k.shape[1];
+  p.k_len = args.k.shape[2];
+  p.v_dim = args.v.shape[3];
+  p.q_dtype = p.out_dtype = args.q.dtype;
+  p.kv_dtype = args.k.dtype;
+  return p;
+}
+
+Plan MakePlanWithoutGil(const Problem& problem, const PyMask* mask,
+                        const AttentionOptions& options) {
+  std::optional<Result<Plan>> plan;
+  {
+    const nb::gil_scoped_release release;
+    plan.emplace(MakePlan(problem, mask != nullptr ? mask->mask : Mask(), options));
+  }
+  Check(plan->status());
+  return **plan;
+}
+
+/// A mask of bools whose true means "ignore" often leaves most rows without a key.
+void WarnIfUpsideDown(const Plan& plan, const PyMask* mask) {
+  if (mask == nullptr || !mask->key_bools || mask->query_terms) return;
+  const PlanStats stats = plan.stats();
+  const Problem& p = plan.problem();
+  const int64_t rows = p.batch * p.heads * p.q_len;
+  if (2 * stats.empty_rows <= rows || p.k_len == 0) return;
+  const std::string message =
+      std::to_string(stats.empty_rows) + " of " + std::to_string(rows) +
+      " query rows attend no key and give 0: true must mean attend; if true marks what to ignore, "
+      "pass ~mask";
+  // Level 2: the caller of the Python function that is running.
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2) < 0) throw nb::python_error();
+}
+
+void RunWithoutGil(const Plan& plan, const RunArgs& args) {
+  Status status;
+  {
+    const nb::gil_scoped_release release;
+    status = plan.Run(args);
+  }
+  Check(status);
+}
+
+nb::object RunNow(const Plan& plan, nb::handle like, nb::handle out, bool return_lse, bool bthd,
+                  EmptyRows empty_rows, Arrays* arrays) {
+  TakeOutputs(plan.problem(), like, out, return_lse, bthd, empty_rows, arrays);
+  RunWithoutGil(plan, arrays->args);
+  return Results(*arrays, return_lse);
+}
+
+nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask, nb::handle out,
+                     bool return_lse, std::optional<double> scale, const std::string& empty_rows,
+                     const std::string& precision, const std::string& backend,
+                     std::optional<int> threads, const std::vector<int64_t>& key_origin,
+                     const OptionalText& config, const std::string& layout) {
+  const Settings settings =
+      SettingsOf(scale, empty_rows, precision, backend, threads, key_origin, config, layout);
+  Arrays arrays;
+  TakeInputs(q, k, v, settings.bthd, &arrays);
+  const Plan plan = MakePlanWithoutGil(ProblemFrom(arrays.args), mask, settings.options);
+  WarnIfUpsideDown(plan, mask);
+  return RunNow(plan, q, out, return_lse, settings.bthd, settings.options.empty_rows, &arrays);
+}
+
+nb::object Reference64(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask,
+                       std::optional<double> scale, const std::string& layout) {
+  const Settings settings = SettingsOf(scale, "zero", "exact", "auto", {}, {}, {}, layout);
+  Arrays arrays;
+  TakeInputs(q, k, v, settings.bthd, &arrays);
+  const Problem p = ProblemFrom(arrays.args);
+  double *out = nullptr, *lse = nullptr;
+  std::optional<Result<Reference>> made;
+  {
+    const nb::gil_scoped_release release;
+    made.emplace(Reference::Make(p, mask != nullptr ? mask->mask : Mask(), settings.options));
+  }
+  Check(made->status());
+  nb::object out_object = settings.bthd ? NewFloat64(q, {p.batch, p.q_len, p.heads, p.v_dim}, &out)
+                                        : NewFloat64(q, {p.batch, p.heads, p.q_len, p.v_dim}, &out);
+  nb::object lse_object = NewFloat64(q, {p.batch, p.heads, p.q_len}, &lse);
+  Status status;
+  {
+    const nb::gil_scoped_release release;
+    for (int64_t b = 0; b < p.batch && status.ok(); ++b) {
+      for (int64_t h = 0; h < p.heads && status.ok(); ++h) {
+        for (int64_t i = 0; i < p.q_len && status.ok(); ++i) {
+          const Result<Float64Row> row = (**made).Row64(arrays.args, b, h, i);
+          status = row.status();
+          if (!status.ok()) break;
+          const int64_t at =
+              settings.bthd ? (b * p.q_len + i) * p.heads + h : (b * p.heads + h) * p.q_len + i;
+          std::copy(row->out.begin(), row->out.end(), out + at * p.v_dim);
+          lse[(b * p.heads + h) * p.q_len + i] = row->lse;
+        }
+      }
+    }
+  }
+  Check(status);
+  return nb::make_tuple(out_object, lse_object);
+}
+
+/// A plan, and how its runs' arrays lie.
+struct PyPlan {
+  Plan plan;
+  bool bthd;
+  EmptyRows empty_rows;
+};
+
+using Shape = std::vector<int64_t>;
+
+PyPlan MakePyPlan(const Shape& q_shape, const Shape& k_shape, const Shape& v_shape,
+                  const std::string& dtype, const PyMask* mask, std::optional<double> scale,
+                  const std::string& empty_rows, const std::string& precision,
+                  const std::string& backend, std::optional<int> threads,
+                  const std::vector<int64_t>& key_origin, const OptionalText& config,
+                  const std::string& layout) {
+  const Settings settings =
+      SettingsOf(scale, empty_rows, precision, backend, threads, key_origin, config, layout);
+  const DType type = Choose<DType>(
+      "dtype", dtype,
+      {{"float32", DType::kF32}, {"float16", DType::kF16}, {"bfloat16", DType::kBF16}}, "float32");
+  const auto view = [&](const char* name, const Shape& shape) {
+    ConstTensor tensor;
+    tensor.dtype = type;
+    tensor.rank = static_cast<int>(shape.size());
+    for (size_t axis = 0; axis < shape.size() && axis < 4; ++axis) tensor.shape[axis] = shape[axis];
+    CheckRank(name, tensor, settings.bthd);
+    return settings.bthd ? tensor.SwapAxes(1, 2) : tensor;
+  };
+  RunArgs args;
+  args.q = view("q_shape", q_shape);
+  args.k = view("k_shape", k_shape);
+  args.v = view("v_shape", v_shape);
+  const auto same = [](const char* what, int64_t is, const char* other, int64_t expected) {
+    if (is != expected) {
+      Bad(what, std::to_string(is), std::to_string(expected) + " as in " + other);
+    }
+  };
+  same("k_shape: batch", args.k.shape[0], "q_shape", args.q.shape[0]);
+  same("v_shape: batch", args.v.shape[0], "q_shape", args.q.shape[0]);
+  same("k_shape: dim", args.k.shape[3], "q_shape", args.q.shape[3]);
+  same("v_shape: heads", args.v.shape[1], "k_shape", args.k.shape[1]);
+  same("v_shape: length", args.v.shape[2], "k_shape", args.k.shape[2]);
+  PyPlan made{MakePlanWithoutGil(ProblemFrom(args), mask, settings.options), settings.bthd,
+              settings.options.empty_rows};
+  WarnIfUpsideDown(made.plan, mask);
+  return made;
+}
+
+nb::object RunPlan(const PyPlan& self, nb::handle q, nb::handle k, nb::handle v, nb::handle out,
+                   nb::handle bias, nb::handle sinks, bool return_lse, std::optional<int> threads) {
+  if (!bias.is_none()) throw nb::value_error("bias is not supported by this version");
+  if (!sinks.is_none()) throw nb::value_error("sinks is not supported by this version");
+  Arrays arrays;
+  TakeInputs(q, k, v, self.bthd, &arrays);
+  arrays.args.threads = threads.value_or(0);
+  return RunNow(self.plan, q, out, return_lse, self.bthd, self.empty_rows, &arrays);
+}
+
+std::string StatsText(const PlanStats& s) {
+  const auto number = [](const char* name, int64_t value) {
+    return std::string(name) + "=" + std::to_string(value) + ", ";
+  };
+  return "PlanStats(" + number("live_pairs", s.live_pairs) + number("dense_pairs", s.dense_pairs) +
+         number("empty_rows", s.empty_rows) + number("tiles", s.tiles) +
+         number("skipped_blocks", s.skipped_blocks) + number("full_blocks", s.full_blocks) +
+         number("partial_blocks", s.partial_blocks) + "config='" + s.config + "', target='" +
+         s.target + "')";
+}
+
+}  // namespace
+
+void BindPlan(nb::module_& module) {
+  nb::class_<PlanStats>(module, "PlanStats", R"(What a plan will do.
+
+A block is the part of a tile of query rows that meets one chunk of 128 keys.)")
+      .def_ro("live_pairs", &PlanStats::live_pairs,
+              "(query, key) pairs that the mask allows, over all heads")
+      .def_ro("dense_pairs", &PlanStats::dense_pairs, "batch * heads * Tq * Tk")
+      .def_ro("empty_rows", &PlanStats::empty_rows, "query rows without a key, over all heads")
+      .def_ro("tiles", &PlanStats::tiles, "tiles of query rows")
+      .def_ro("skipped_blocks", &PlanStats::skipped_blocks,
+              "blocks in which no row attends a key: never touched")
+      .def_ro("full_blocks", &PlanStats::full_blocks, "blocks in which no mask is looked at")
+      .def_ro("partial_blocks", &PlanStats::partial_blocks, "blocks with both kinds of pairs")
+      .def_ro("config", &PlanStats::config, "name of the tile configuration")
+      .def_ro("target", &PlanStats::target, "instruction set, or \"reference\"")
+      .def("__repr__", &StatsText);
+
+  nb::class_<PyPlan>(module, "Plan",
+                     R"(A mask compiled for a problem: made once by skipattn.plan, run many times.
+
+Immutable; may be run from several threads at once. Owns all that it needs.)")
+      .def("run", &RunPlan, nb::arg("q"), nb::arg("k"), nb::arg("v"),
+           nb::arg("out").none() = nb::none(), nb::arg("bias").none() = nb::none(),
+           nb::arg("sinks").none() = nb::none(), nb::kw_only(), nb::arg("return_lse") = false,
+           nb::arg("threads").none() = nb::none(),
+           R"(Compute; see skipattn.attention for the arrays, their layout being the plan's.
+
+Returns out, or (out, lse) with return_lse. threads: None = the plan's.
+Raises ValueError where an array is not what the plan was made for; nothing is written then.)")
+      .def_prop_ro(
+          "stats", [](const PyPlan& self) { return self.plan.stats(); },
+          "What the plan will do, in numbers.")
+      .def(
+          "describe", [](const PyPlan& self) { return self.plan.Describe(); },
+          "The plan for people: sizes, shares, configuration and a small picture of the mask.")
+      .def("__repr__", [](const PyPlan& self) {
+        const Problem& p = self.plan.problem();
+        const auto text = [](const char* name, int64_t value) {
+          return std::string(name) + "=" + std::to_string(value);
+        };
+        return "<skipattn.Plan " + text("B", p.batch) + " " + text("Hq", p.heads) + " " +
+               text("Hkv", p.kv_heads) + " " + text("Tq", p.q_len) + " " + text("Tk", p.k_len) +
+               " " + text("D", p.dim) + " " + text("Dv", p.v_dim) + ">";
+      });
+
+  module.def("attention", &Attention, nb::arg("q"), nb::arg("k"), nb::arg("v"),
+             nb::arg("mask").none(), nb::arg("out").none(), nb::arg("return_lse"),
+             nb::arg("scale").none(), nb::arg("empty_rows"), nb::arg("precision"),
+             nb::arg("backend"), nb::arg("threads").none(), nb::arg("key_origin"),
+             nb::arg("config").none(), nb::arg("layout"));
+  module.def("reference64", &Reference64, nb::arg("q"), nb::arg("k"), nb::arg("v"),
+             nb::arg("mask").none(), nb::arg("scale").none(), nb::arg("layout"));
+  module.def("plan", &MakePyPlan, nb::arg("q_shape"), nb::arg("k_shape"), nb::arg("v_shape"),
+             nb::arg("dtype"), nb::arg("mask").none(), nb::arg("scale").none(),
+             nb::arg("empty_rows"), nb::arg("precision"), nb::arg("backend"),
+             nb::arg("threads").none(), nb::arg("key_origin"), nb::arg("config").none(),
+             nb::arg("layout"));
+}
+
+}  // namespace skipattn::python
