@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy
 
 from . import _core
-from .mask import Mask, as_mask
+from .mask import Mask, dense
 
 Layout = Literal["bhtd", "bthd"]
 EmptyRows = Literal["zero", "uniform", "nan", "keep"]
@@ -46,9 +46,9 @@ def attention(
         None: every key.
     scale: factor of q . k, 1 / sqrt(D) when None.
     softcap, bias, sinks: not supported by this version.
-    out: written in place and returned; must not overlap an input. A new array of q's kind, 64-byte
-        aligned, when None.
-    return_lse: return (out, lse), lse being [B, Hq, Tq] float32 (in both layouts): the natural
+    out: written in place and returned; must not overlap an input. When None, a new array of q's
+        kind (numpy, torch, jax or tensorflow; else numpy), 64-byte aligned.
+    return_lse: return (out, lse), lse being [B, Hq, Tq] float32 in both layouts: the natural
         logarithm of the sum of exp(score).
     empty_rows: what a row without a key gives: "zero", or "keep", which leaves it in `out` as it
         was. Its lse is -inf.
@@ -64,22 +64,14 @@ def attention(
     a key. To use a mask more than once, make a plan.
     """
     _refuse(softcap, bias, sinks)
-    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
     return _core.attention(
         q,
         k,
         v,
-        compiled,
+        _compile(mask),
         out,
         return_lse,
-        scale,
-        empty_rows,
-        precision,
-        backend,
-        threads,
-        _origins(key_origin),
-        config,
-        layout,
+        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout),
     )
 
 
@@ -109,21 +101,13 @@ def plan(
     Everything else as for skipattn.attention. The arrays of the mask are not needed afterwards.
     """
     _refuse(softcap, bias, sinks)
-    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
     return _core.plan(
-        [int(size) for size in q_shape],
-        [int(size) for size in k_shape],
-        [int(size) for size in v_shape],
+        q_shape,
+        k_shape,
+        v_shape,
         _dtype_name(dtype),
-        compiled,
-        scale,
-        empty_rows,
-        precision,
-        backend,
-        threads,
-        _origins(key_origin),
-        config,
-        layout,
+        _compile(mask),
+        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout),
     )
 
 
@@ -136,21 +120,23 @@ def reference(
     float64: bool = False,
     scale: float | None = None,
     layout: Layout = "bhtd",
+    return_lse: bool = False,
     **options: Any,
 ) -> Any:
     """skipattn.attention by the definition: plain loops, the same bits, slow.
 
-    Arguments as for skipattn.attention. With float64, returns (out, lse) in float64 instead: the
-    operation itself, which the exact float32 arithmetic approximates.
+    Arguments as for skipattn.attention. With float64, what it returns is float64: the operation
+    itself, which the exact float32 arithmetic approximates; the other options mean nothing then.
     """
-    if not float64:
-        return attention(
-            q, k, v, mask, scale=scale, layout=layout, backend="reference", **options
-        )
-    if options:
-        raise TypeError(f"float64 takes no {', '.join(options)}")
-    compiled = None if mask is None else as_mask(mask)._native()  # type: ignore[union-attr]
-    return _core.reference64(q, k, v, compiled, scale, layout)
+    if float64:
+        if options:
+            raise TypeError(f"reference: float64 is given, expected no {', '.join(options)}")
+        settings = (scale, "zero", "exact", "reference", None, None, None, layout)
+        return _core.reference64(q, k, v, _compile(mask), return_lse, settings)
+    options["backend"] = "reference"
+    return attention(
+        q, k, v, mask, scale=scale, layout=layout, return_lse=return_lse, **options
+    )
 
 
 def info() -> dict[str, Any]:
@@ -163,7 +149,7 @@ def info() -> dict[str, Any]:
 
 
 def _refuse(softcap: float | None, bias: Any, sinks: Any) -> None:
-    if softcap:
+    if softcap is not None and softcap != 0:
         raise ValueError("softcap is not supported by this version")
     if bias is not None:
         raise ValueError("bias is not supported by this version")
@@ -171,12 +157,14 @@ def _refuse(softcap: float | None, bias: Any, sinks: Any) -> None:
         raise ValueError("sinks is not supported by this version")
 
 
-def _origins(key_origin: Any) -> list[int]:
-    if key_origin is None:
-        return []
-    if isinstance(key_origin, int):
-        return [key_origin]
-    return [int(origin) for origin in numpy.asarray(key_origin).reshape(-1).tolist()]
+def _compile(mask: Any) -> _core.Mask | None:
+    if mask is None:
+        return None
+    return (mask if isinstance(mask, Mask) else dense(mask)).compile()
+
+
+def _origins(key_origin: Any) -> Any:
+    return numpy.asarray(key_origin) if isinstance(key_origin, (list, tuple)) else key_origin
 
 
 def _dtype_name(dtype: Any) -> str:

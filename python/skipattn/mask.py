@@ -11,6 +11,7 @@ turned into numpy arrays. Lengths, ids and offsets are int32 or int64, valid and
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -40,13 +41,12 @@ Align = Literal["top_left", "bottom_right"]
 class Mask:
     """A predicate over (b, h, i, j); made by the functions of skipattn.mask. Immutable."""
 
-    __slots__ = ("_args", "_compiled", "_term")
+    __slots__ = ("_args", "_term")
 
     def __init__(self, term: str, args: tuple[Any, ...]) -> None:
         """For skipattn.mask itself."""
         self._term = term
         self._args = args
-        self._compiled: _core.Mask | None = None
 
     def __and__(self, other: Mask) -> Mask:
         """Allowed where both are."""
@@ -76,11 +76,14 @@ class Mask:
         arrays: list[Any] = []
         return json.dumps(_to_tree(self, arrays), separators=(",", ":")), arrays
 
-    def _native(self) -> _core.Mask:
-        if self._compiled is None:
-            args = (arg._native() if isinstance(arg, Mask) else arg for arg in self._args)
-            self._compiled = getattr(_core.terms, self._term)(*args)
-        return self._compiled
+    def compile(self) -> _core.Mask:
+        """The mask as the library takes it, for one plan.
+
+        Not kept: it borrows memory that an array may give up later (torch's resize_).
+        """
+        args = [arg.compile() if isinstance(arg, Mask) else arg for arg in self._args]
+        compiled: _core.Mask = getattr(_core.terms, self._term)(*args)
+        return compiled
 
 
 def from_spec(spec: str, arrays: Sequence[Any]) -> Mask:
@@ -96,37 +99,37 @@ def from_spec(spec: str, arrays: Sequence[Any]) -> Mask:
 
 def key_lengths(lengths: Any) -> Mask:
     """j < lengths[b]. lengths: [B] ints from 0 to Tk."""
-    return Mask("key_lengths", (_array(lengths),))
+    return Mask("key_lengths", (_array("key_lengths", lengths),))
 
 
 def key_range(begin: Any, end: Any) -> Mask:
     """begin[b] <= j < end[b]. [B] ints from 0 to Tk each; begin > end allows nothing."""
-    return Mask("key_range", (_array(begin), _array(end)))
+    return Mask("key_range", (_array("begin", begin), _array("end", end)))
 
 
 def key_valid(valid: Any) -> Mask:
     """valid[b, j]. valid: [B, Tk] bool, with holes if need be."""
-    return Mask("key_valid", (_array(valid),))
+    return Mask("key_valid", (_array("key_valid", valid),))
 
 
 def query_lengths(lengths: Any) -> Mask:
     """i < lengths[b]: a row beyond it attends nothing. lengths: [B] ints from 0 to Tq."""
-    return Mask("query_lengths", (_array(lengths),))
+    return Mask("query_lengths", (_array("query_lengths", lengths),))
 
 
 def query_range(begin: Any, end: Any) -> Mask:
     """begin[b] <= i < end[b]: other rows attend nothing. [B] ints from 0 to Tq each."""
-    return Mask("query_range", (_array(begin), _array(end)))
+    return Mask("query_range", (_array("begin", begin), _array("end", end)))
 
 
 def query_valid(valid: Any) -> Mask:
     """valid[b, i]: other rows attend nothing. valid: [B, Tq] bool."""
-    return Mask("query_valid", (_array(valid),))
+    return Mask("query_valid", (_array("query_valid", valid),))
 
 
 def padding(valid: Any) -> Mask:
     """valid[b, i] and valid[b, j], for self-attention (Tq = Tk). valid: [B, T] bool."""
-    return Mask("padding", (_array(valid),))
+    return Mask("padding", (_array("padding", valid),))
 
 
 def causal(align: Align | None = None, *, offset: Any = None) -> Mask:
@@ -136,7 +139,7 @@ def causal(align: Align | None = None, *, offset: Any = None) -> Mask:
     last key, as in decoding with a cache). offset: an int, or [B] ints, of any sign. Where Tq and
     Tk differ one of the two must be given: there is no silent default.
     """
-    return Mask("causal", (align, _offset(offset)))
+    return Mask("causal", _diagonal("causal", align, offset))
 
 
 def window(left: int, right: int, align: Align | None = None, *, offset: Any = None) -> Mask:
@@ -144,7 +147,8 @@ def window(left: int, right: int, align: Align | None = None, *, offset: Any = N
 
     align, offset: as for causal.
     """
-    return Mask("window", (left, right, align, _offset(offset)))
+    sides = (_integer("window: left", left), _integer("window: right", right))
+    return Mask("window", sides + _diagonal("window", align, offset))
 
 
 def documents(
@@ -157,17 +161,15 @@ def documents(
     positions cu_seqlens[n] to cu_seqlens[n + 1] - 1; for B = 1. What is given for queries alone
     holds for keys as well.
     """
-    if (q_ids is None) == (cu_seqlens_q is None):
+    ids, boundaries = (q_ids, k_ids), (cu_seqlens_q, cu_seqlens_k)
+    if (q_ids is None) == (cu_seqlens_q is None) or (ids if q_ids is None else boundaries)[1] is not None:
         raise TypeError("documents takes q_ids (and k_ids), or cu_seqlens_q (and cu_seqlens_k)")
     if q_ids is not None:
-        if cu_seqlens_k is not None:
-            raise TypeError("documents: cu_seqlens_k is given with q_ids, expected k_ids")
-        q = _array(q_ids)
-        return Mask("documents", (q, q if k_ids is None else _array(k_ids)))
-    if k_ids is not None:
-        raise TypeError("documents: k_ids is given with cu_seqlens_q, expected cu_seqlens_k")
-    q = _array(cu_seqlens_q)
-    return Mask("document_boundaries", (q, q if cu_seqlens_k is None else _array(cu_seqlens_k)))
+        q = _array("q_ids", q_ids)
+        return Mask("documents", (q, q if k_ids is None else _array("k_ids", k_ids)))
+    q = _array("cu_seqlens_q", cu_seqlens_q)
+    k = q if cu_seqlens_k is None else _array("cu_seqlens_k", cu_seqlens_k)
+    return Mask("document_boundaries", (q, k))
 
 
 def dense(values: Any, axes: str = "") -> Mask:
@@ -176,22 +178,38 @@ def dense(values: Any, axes: str = "") -> Mask:
     axes: which axes values has, a subset of "bhqk" in that order ("bk" key padding, "qk", "bqk",
     "hqk", ...; h counts query heads). Needed for rank < 4: it is never guessed from sizes.
     """
-    return Mask("dense", (_array(values), axes))
+    if not isinstance(axes, str):
+        raise TypeError(f"axes is of type {type(axes).__name__}, expected a string")
+    return Mask("dense", (_array("mask", values), axes))
 
 
-def as_mask(mask: Any) -> Mask | None:
-    """What `mask=` takes: None, a Mask, or a bool array of rank 4."""
-    if mask is None or isinstance(mask, Mask):
-        return mask
-    return dense(mask)
+def _array(name: str, values: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        array = numpy.asarray(values)
+        return array if array.size else array.astype(numpy.int64)
+    if not hasattr(values, "__dlpack__"):
+        try:
+            memoryview(values)
+        except TypeError:
+            kind = "None" if values is None else f"of type {type(values).__name__}"
+            raise TypeError(f"{name} is {kind}, expected an array, a list or a tuple") from None
+    return values
 
 
-def _array(values: Any) -> Any:
-    return numpy.asarray(values) if isinstance(values, (list, tuple)) else values
+def _integer(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{name} is of type {kind}, expected an integer") from None
 
 
-def _offset(offset: Any) -> Any:
-    return _array(offset)
+def _diagonal(term: str, align: Any, offset: Any) -> tuple[Any, Any]:
+    if align is not None and align not in ("top_left", "bottom_right"):
+        raise ValueError(f"{term}: align is {align!r}, expected 'top_left' or 'bottom_right'")
+    if offset is None or (hasattr(offset, "__len__") and getattr(offset, "ndim", 1)):
+        return align, None if offset is None else _array(f"{term}: offset", offset)
+    return align, _integer(f"{term}: offset", offset)
 
 
 def _show(arg: Any) -> str:
@@ -216,7 +234,7 @@ def _to_tree(mask: Mask, arrays: list[Any]) -> list[Any]:
 
 def _from_tree(tree: Any, arrays: Sequence[Any]) -> Mask:
     term, *args = tree
-    if not isinstance(term, str) or not hasattr(_core.terms, term):
+    if term not in _TERMS:
         raise ValueError(term)
     made: list[Any] = []
     for arg in args:
@@ -227,3 +245,6 @@ def _from_tree(tree: Any, arrays: Sequence[Any]) -> Mask:
         else:
             made.append(arg)
     return Mask(term, tuple(made))
+
+
+_TERMS = frozenset(name for name in dir(_core.terms) if not name.startswith("__"))

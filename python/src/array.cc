@@ -1,36 +1,42 @@
 // DLPack and the buffer protocol to views; see array.h.
 #include "array.h"
 
-#include <nanobind/stl/string.h>
-
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
+
+#include "arguments.h"
 
 namespace skipattn::python {
 namespace {
 
 enum class Kind { kNumpy, kTorch, kJax, kTensorFlow };
 
-/// Whether a class, or one that it inherits from, is defined in this package.
-bool IsOf(PyTypeObject* type, const char* package) {
-  const std::string prefix = package;
-  PyObject* mro = type->tp_mro;
-  for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(mro); ++n) {
-    nb::object module = nb::getattr(nb::handle(PyTuple_GET_ITEM(mro, n)), "__module__", nb::none());
-    if (!nb::isinstance<nb::str>(module)) continue;
-    const std::string name = nb::cast<std::string>(module);
-    if (name == prefix || name.rfind(prefix + ".", 0) == 0) return true;
-  }
-  return false;
+/// Whether a name of a module is that of the package or of something in it.
+bool IsIn(const char* module, const char* package) {
+  const size_t size = std::strlen(package);
+  return std::strncmp(module, package, size) == 0 && (module[size] == '\0' || module[size] == '.');
 }
 
+/// By the package that defines the object's class, or the first known one that it inherits from.
 Kind KindOf(nb::handle object) {
-  PyTypeObject* type = Py_TYPE(object.ptr());
-  if (IsOf(type, "numpy")) return Kind::kNumpy;
-  if (IsOf(type, "torch")) return Kind::kTorch;
-  if (IsOf(type, "jax") || IsOf(type, "jaxlib")) return Kind::kJax;
-  if (IsOf(type, "tensorflow")) return Kind::kTensorFlow;
+  PyObject* mro = Py_TYPE(object.ptr())->tp_mro;
+  for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(mro); ++n) {
+    const nb::object module =
+        nb::getattr(nb::handle(PyTuple_GET_ITEM(mro, n)), "__module__", nb::handle());
+    const char* name = module.is_valid() && PyUnicode_Check(module.ptr())
+                           ? PyUnicode_AsUTF8AndSize(module.ptr(), nullptr)
+                           : nullptr;
+    if (name == nullptr) {
+      PyErr_Clear();
+      continue;
+    }
+    if (IsIn(name, "numpy")) return Kind::kNumpy;
+    if (IsIn(name, "torch")) return Kind::kTorch;
+    if (IsIn(name, "jax") || IsIn(name, "jaxlib")) return Kind::kJax;
+    if (IsIn(name, "tensorflow")) return Kind::kTensorFlow;
+  }
   return Kind::kNumpy;
 }
 
@@ -69,41 +75,44 @@ bool FindDType(nb::dlpack::dtype dtype, DType* found) {
   return false;
 }
 
-[[noreturn]] void Fail(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
-  throw nb::python_error();
-}
-
 template <typename View, typename Array>
-void FillView(const char* name, const Array& array, View* view) {
+void FillView(const char* name, Role role, const Array& array, View* view) {
   const std::string who = name;
   if (array.device_type() != nb::device::cpu::value) {
-    Fail(PyExc_ValueError, who + " is in memory of DLPack device type " +
-                               std::to_string(array.device_type()) + ", expected the CPU's (1)");
+    Bad(who, "in the memory of DLPack device type " + std::to_string(array.device_type()),
+        "the CPU's, type 1");
   }
   if (!FindDType(array.dtype(), &view->dtype)) {
-    Fail(PyExc_ValueError,
-         who + ": dtype is " + DTypeText(array.dtype()) +
-             ", expected float32 for tensors, bool for masks (write mask != 0), int32 or int64 for "
-             "lengths, ids and offsets");
+    Bad(who + ": dtype", DTypeText(array.dtype()),
+        role == Role::kTensor ? "float32"
+        : role == Role::kInts ? "int32 or int64"
+                              : "bool (true means attend): write mask != 0");
   }
-  if (array.ndim() == 0) {
-    Fail(PyExc_ValueError, who + " is a scalar (rank 0), expected an array");
-  }
+  if (array.ndim() == 0) Bad(who, "a scalar (rank 0)", "an array");
   view->rank = static_cast<int>(array.ndim());
   for (int axis = 0; axis < view->rank && axis < ConstTensor::kMaxRank; ++axis) {
     view->shape[axis] = static_cast<int64_t>(array.shape(axis));
     view->stride[axis] = array.stride(axis);
   }
   view->data = const_cast<void*>(static_cast<const void*>(array.data()));
-  if (reinterpret_cast<uintptr_t>(view->data) % DTypeSize(view->dtype) != 0) {
-    Fail(PyExc_ValueError, who + ": data is not aligned, expected a multiple of " +
-                               std::to_string(DTypeSize(view->dtype)) + " bytes");
+  const size_t size = DTypeSize(view->dtype);
+  if (reinterpret_cast<uintptr_t>(view->data) % size != 0) {
+    Bad(who + ": data", "not aligned", "a multiple of " + std::to_string(size) + " bytes");
   }
 }
 
-[[noreturn]] void NoArray(const char* name, nb::handle object, const char* expected) {
-  Fail(PyExc_TypeError, std::string(name) + " is " + TypeName(object) + ", expected " + expected);
+void CheckKind(const char* name, nb::handle object) {
+  if (object.is_none() || !nb::ndarray_check(object)) {
+    BadType(name, object, "an array (with DLPack or the buffer protocol)");
+  }
+}
+
+/// Exporting a tensor to DLPack may detach it without a word.
+void CheckNoGrad(const char* name, nb::handle object, const char* expected) {
+  const nb::object requires_grad = nb::getattr(object, "requires_grad", nb::handle());
+  if (requires_grad.is_valid() && PyObject_IsTrue(requires_grad.ptr()) == 1) {
+    Bad(name, "a tensor that requires grad", expected);
+  }
 }
 
 /// Memory for `bytes`, and the capsule that frees it.
@@ -151,51 +160,37 @@ nb::object Make(nb::handle like, std::initializer_list<int64_t> shape, T** data)
 
 }  // namespace
 
-std::string TypeName(nb::handle object) {
-  if (object.is_none()) return "None";
-  return "a " + nb::cast<std::string>(nb::inst_name(object));
-}
-
-Input TakeInput(const char* name, nb::handle object) {
+Input TakeInput(const char* name, nb::handle object, Role role) {
+  CheckKind(name, object);
+  if (KindOf(object) == Kind::kTorch) {
+    CheckNoGrad(name, object,
+                "one without: there is no backward here (use skipattn.torch.attention, or pass "
+                "tensor.detach())");
+  }
   Input input;
-  if (object.is_none() || !nb::ndarray_check(object)) {
-    NoArray(name, object, "an array (with DLPack or the buffer protocol)");
-  }
-  // Exporting a tensor to DLPack may detach it without a word.
-  if (KindOf(object) == Kind::kTorch &&
-      nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
-    Fail(PyExc_ValueError, std::string(name) +
-                               " requires grad, expected a tensor without: there is no backward "
-                               "here; use skipattn.torch.attention, or pass " +
-                               name + ".detach()");
-  }
   if (!nb::try_cast(object, input.array)) {
-    NoArray(
-        name, object,
-        "an array whose memory can be shared (dense, strides of whole elements, a plain dtype)");
+    BadType(name, object,
+            "an array whose memory can be shared: dense, on a device, of a plain dtype, strides of "
+            "whole elements");
   }
-  FillView(name, input.array, &input.view);
+  FillView(name, role, input.array, &input.view);
   return input;
 }
 
 Output TakeOutput(const char* name, nb::handle object) {
-  Output output;
-  if (object.is_none() || !nb::ndarray_check(object)) {
-    NoArray(name, object, "an array (with DLPack or the buffer protocol)");
-  }
+  CheckKind(name, object);
   const Kind kind = KindOf(object);
   if (kind == Kind::kJax || kind == Kind::kTensorFlow) {
-    NoArray(name, object, "an array that may be written: those of jax and tensorflow may not");
+    BadType(name, object, "an array that may be written: those of jax and tensorflow may not");
   }
-  if (kind == Kind::kTorch &&
-      nb::cast<bool>(nb::bool_(nb::getattr(object, "requires_grad", nb::bool_(false))))) {
-    Fail(PyExc_ValueError,
-         std::string(name) + " requires grad, expected a tensor without, such as out.detach()");
-  }
+  if (kind == Kind::kTorch) CheckNoGrad(name, object, "one without");
+  Output output;
   if (!nb::try_cast(object, output.array)) {
-    NoArray(name, object, "an array that may be written (this one is read-only, or not dense)");
+    BadType(name, object,
+            "an array that may be written and whose memory can be shared (this one is read-only, "
+            "not dense, or of an odd dtype)");
   }
-  FillView(name, output.array, &output.view);
+  FillView(name, Role::kTensor, output.array, &output.view);
   return output;
 }
 
@@ -208,19 +203,6 @@ nb::object NewArray(nb::handle like, DType, std::initializer_list<int64_t> shape
 
 nb::object NewFloat64(nb::handle like, std::initializer_list<int64_t> shape, double** data) {
   return Make(like, shape, data);
-}
-
-void Check(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kOk:
-      return;
-    case StatusCode::kInvalidArgument:
-      Fail(PyExc_ValueError, status.message());
-    case StatusCode::kOutOfMemory:
-      Fail(PyExc_MemoryError, status.message());
-    default:
-      Fail(PyExc_RuntimeError, status.message());
-  }
 }
 
 }  // namespace skipattn::python

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 
-#include "skipattn/status.h"
 #include "skipattn/tensor.h"
 
 namespace skipattn::python {
@@ -26,9 +24,13 @@ struct Output {
   Tensor view;
 };
 
+/// What an array is for: which types it may have.
+enum class Role { kTensor, kBools, kInts };
+
 /// A view of `object`, anything with DLPack or the buffer protocol, without a copy. TypeError where
-/// it is none, ValueError where it is not on the CPU or not aligned; both start with `name`.
-Input TakeInput(const char* name, nb::handle object);
+/// it is none, ValueError where it is of a type that the library has no name for, not on the CPU,
+/// not aligned or a tensor that requires grad; the message starts with `name`.
+Input TakeInput(const char* name, nb::handle object, Role role);
 Output TakeOutput(const char* name, nb::handle object);
 
 /// A new array in C order, 64-byte aligned, not initialised, of the same framework as `like` (numpy
@@ -36,12 +38,6 @@ Output TakeOutput(const char* name, nb::handle object);
 nb::object NewArray(nb::handle like, DType dtype, std::initializer_list<int64_t> shape,
                     Tensor* view);
 nb::object NewFloat64(nb::handle like, std::initializer_list<int64_t> shape, double** data);
-
-/// "numpy.ndarray": what an object is, for messages.
-std::string TypeName(nb::handle object);
-
-/// ValueError, MemoryError or RuntimeError where `status` is not ok.
-void Check(const Status& status);
 
 }  // namespace skipattn::python
 

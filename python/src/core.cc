@@ -1,6 +1,7 @@
 // skipattn._core: the library for the Python package, which checks and documents what users call.
 #include <nanobind/nanobind.h>
 
+#include "arguments.h"
 #include "mask.h"
 #include "plan.h"
 #include "skipattn/attention.h"

@@ -1,15 +1,15 @@
 // Plans and the calls that run them.
 #include "plan.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "array.h"
 #include "mask.h"
 #include "skipattn/attention.h"
@@ -17,51 +17,82 @@
 namespace skipattn::python {
 namespace {
 
-using OptionalText = std::optional<std::string>;
-
-[[noreturn]] void Bad(const std::string& what, const std::string& is, const std::string& expected) {
-  throw nb::value_error((what + " is " + is + ", expected " + expected).c_str());
-}
-
 /// A choice by name.
 template <typename Enum>
-Enum Choose(const char* what, const std::string& name,
+Enum Choose(const char* what, nb::handle object,
             std::initializer_list<std::pair<const char*, Enum>> choices, const char* names) {
+  const std::string name = Text(what, object);
   for (const auto& [known, value] : choices) {
     if (name == known) return value;
   }
   Bad(what, "\"" + name + "\"", names);
 }
 
-/// Everything about a call that is neither an array of it nor its mask.
+/// Everything about a call that is neither an array of it nor its mask, in the order in which the
+/// package gives it.
 struct Settings {
   AttentionOptions options;
   bool bthd = false;
 };
 
-Settings SettingsOf(std::optional<double> scale, const std::string& empty_rows,
-                    const std::string& precision, const std::string& backend,
-                    std::optional<int> threads, const std::vector<int64_t>& key_origin,
-                    const OptionalText& config, const std::string& layout) {
+std::vector<int64_t> OriginsOf(nb::handle object) {
+  if (object.is_none()) return {};
+  if (IsInteger(object)) return {Integer("key_origin", object)};
+  const Input input = TakeInput("key_origin", object, Role::kInts);
+  const ConstTensor& view = input.view;
+  if (view.rank != 1) Bad("key_origin: rank", std::to_string(view.rank), "1: [batch]");
+  if (view.dtype != DType::kI32 && view.dtype != DType::kI64) {
+    Bad("key_origin: dtype", DTypeName(view.dtype), "int32 or int64");
+  }
+  std::vector<int64_t> origins;
+  for (int64_t b = 0; b < view.shape[0]; ++b) {
+    const int64_t at = b * view.stride[0];
+    origins.push_back(view.dtype == DType::kI32 ? static_cast<const int32_t*>(view.data)[at]
+                                                : static_cast<const int64_t*>(view.data)[at]);
+  }
+  return origins;
+}
+
+int ThreadsOf(nb::handle object) {
+  if (object.is_none()) return 0;
+  const int64_t threads = Integer("threads", object);
+  // What does not fit is as wrong as a negative number.
+  return threads == static_cast<int>(threads) ? static_cast<int>(threads) : -1;
+}
+
+bool LayoutOf(nb::handle layout) {
+  return Choose<bool>("layout", layout, {{"bhtd", false}, {"bthd", true}},
+                      "\"bhtd\" ([batch, heads, length, dim]) or \"bthd\" ([batch, length, heads, "
+                      "dim])");
+}
+
+Settings SettingsOf(const nb::tuple& given) {
+  if (given.size() != 8) Fail(PyExc_TypeError, "settings are a tuple of eight");
   Settings settings;
   AttentionOptions& options = settings.options;
-  options.scale = scale;
+  if (!given[0].is_none()) options.scale = Number("scale", given[0]);
   options.empty_rows = Choose<EmptyRows>(
-      "empty_rows", empty_rows, {{"zero", EmptyRows::kZero}, {"keep", EmptyRows::kKeep}},
-      "\"zero\" or \"keep\" (\"uniform\" and \"nan\" are not supported by this "
-      "version)");
-  options.precision = Choose<Precision>("precision", precision, {{"exact", Precision::kExact}},
+      "empty_rows", given[1], {{"zero", EmptyRows::kZero}, {"keep", EmptyRows::kKeep}},
+      "\"zero\" or \"keep\" (\"uniform\" and \"nan\" are not supported by this version)");
+  options.precision = Choose<Precision>("precision", given[2], {{"exact", Precision::kExact}},
                                         "\"exact\" (\"fast\" is not supported by this version)");
-  options.backend = Choose<Backend>("backend", backend,
+  options.backend = Choose<Backend>("backend", given[3],
                                     {{"auto", Backend::kAuto}, {"reference", Backend::kReference}},
                                     "\"auto\" or \"reference\"");
-  options.threads = threads.value_or(0);
-  options.key_origin = key_origin;
-  options.config = config.value_or("");
-  settings.bthd = Choose<bool>("layout", layout, {{"bhtd", false}, {"bthd", true}},
-                               "\"bhtd\" ([batch, heads, length, dim]) or \"bthd\" ([batch, "
-                               "length, heads, dim])");
+  options.threads = ThreadsOf(given[4]);
+  options.key_origin = OriginsOf(given[5]);
+  if (!given[6].is_none()) options.config = Text("config", given[6]);
+  settings.bthd = LayoutOf(given[7]);
   return settings;
+}
+
+bool IsTrue(nb::handle return_lse) {
+  const int truth = PyObject_IsTrue(return_lse.ptr());
+  if (truth < 0) {
+    PyErr_Clear();
+    BadType("return_lse", return_lse, "True or False");
+  }
+  return truth == 1;
 }
 
 void CheckRank(const char* name, const ConstTensor& view, bool bthd) {
@@ -80,7 +111,7 @@ struct Arrays {
 
 void TakeInputs(nb::handle q, nb::handle k, nb::handle v, bool bthd, Arrays* arrays) {
   const auto take = [&](const char* name, nb::handle object, Input* input, ConstTensor* view) {
-    *input = TakeInput(name, object);
+    *input = TakeInput(name, object, Role::kTensor);
     CheckRank(name, input->view, bthd);
     *view = bthd ? input->view.SwapAxes(1, 2) : input->view;
   };
@@ -174,54 +205,57 @@ nb::object RunNow(const Plan& plan, nb::handle like, nb::handle out, bool return
 }
 
 nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask, nb::handle out,
-                     bool return_lse, std::optional<double> scale, const std::string& empty_rows,
-                     const std::string& precision, const std::string& backend,
-                     std::optional<int> threads, const std::vector<int64_t>& key_origin,
-                     const OptionalText& config, const std::string& layout) {
-  const Settings settings =
-      SettingsOf(scale, empty_rows, precision, backend, threads, key_origin, config, layout);
+                     nb::handle return_lse, const nb::tuple& given) {
+  const Settings settings = SettingsOf(given);
+  const bool lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
   const Plan plan = MakePlanWithoutGil(ProblemFrom(arrays.args), mask, settings.options);
   WarnIfUpsideDown(plan, mask);
-  return RunNow(plan, q, out, return_lse, settings.bthd, settings.options.empty_rows, &arrays);
+  return RunNow(plan, q, out, lse, settings.bthd, settings.options.empty_rows, &arrays);
+}
+
+Status Run64(const Reference& reference, const Problem& p, const RunArgs& args, bool bthd,
+             double* out, double* lse) {
+  for (int64_t b = 0; b < p.batch; ++b) {
+    for (int64_t h = 0; h < p.heads; ++h) {
+      for (int64_t i = 0; i < p.q_len; ++i) {
+        const Result<Float64Row> row = reference.Row64(args, b, h, i);
+        if (!row.ok()) return row.status();
+        const int64_t at = (b * p.heads + h) * p.q_len + i;
+        const int64_t out_at = bthd ? (b * p.q_len + i) * p.heads + h : at;
+        std::copy(row->out.begin(), row->out.end(), out + out_at * p.v_dim);
+        lse[at] = row->lse;
+      }
+    }
+  }
+  return {};
 }
 
 nb::object Reference64(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask,
-                       std::optional<double> scale, const std::string& layout) {
-  const Settings settings = SettingsOf(scale, "zero", "exact", "auto", {}, {}, {}, layout);
+                       nb::handle return_lse, const nb::tuple& given) {
+  const Settings settings = SettingsOf(given);
+  const bool give_lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
   const Problem p = ProblemFrom(arrays.args);
-  double *out = nullptr, *lse = nullptr;
   std::optional<Result<Reference>> made;
   {
     const nb::gil_scoped_release release;
     made.emplace(Reference::Make(p, mask != nullptr ? mask->mask : Mask(), settings.options));
   }
   Check(made->status());
-  nb::object out_object = settings.bthd ? NewFloat64(q, {p.batch, p.q_len, p.heads, p.v_dim}, &out)
-                                        : NewFloat64(q, {p.batch, p.heads, p.q_len, p.v_dim}, &out);
-  nb::object lse_object = NewFloat64(q, {p.batch, p.heads, p.q_len}, &lse);
+  double *out = nullptr, *lse = nullptr;
+  arrays.out_object = settings.bthd ? NewFloat64(q, {p.batch, p.q_len, p.heads, p.v_dim}, &out)
+                                    : NewFloat64(q, {p.batch, p.heads, p.q_len, p.v_dim}, &out);
+  arrays.lse_object = NewFloat64(q, {p.batch, p.heads, p.q_len}, &lse);
   Status status;
   {
     const nb::gil_scoped_release release;
-    for (int64_t b = 0; b < p.batch && status.ok(); ++b) {
-      for (int64_t h = 0; h < p.heads && status.ok(); ++h) {
-        for (int64_t i = 0; i < p.q_len && status.ok(); ++i) {
-          const Result<Float64Row> row = (**made).Row64(arrays.args, b, h, i);
-          status = row.status();
-          if (!status.ok()) break;
-          const int64_t at =
-              settings.bthd ? (b * p.q_len + i) * p.heads + h : (b * p.heads + h) * p.q_len + i;
-          std::copy(row->out.begin(), row->out.end(), out + at * p.v_dim);
-          lse[(b * p.heads + h) * p.q_len + i] = row->lse;
-        }
-      }
-    }
+    status = Run64(**made, p, arrays.args, settings.bthd, out, lse);
   }
   Check(status);
-  return nb::make_tuple(out_object, lse_object);
+  return Results(arrays, give_lse);
 }
 
 /// A plan, and how its runs' arrays lie.
@@ -231,41 +265,44 @@ struct PyPlan {
   EmptyRows empty_rows;
 };
 
-using Shape = std::vector<int64_t>;
+/// A tensor without memory, of a shape that is any sequence of four integers.
+ConstTensor ShapeOnly(const char* name, nb::handle shape, DType dtype, bool bthd) {
+  const nb::object sizes = nb::steal(PySequence_Tuple(shape.ptr()));
+  if (!sizes.is_valid()) {
+    PyErr_Clear();
+    BadType(name, shape, "four sizes");
+  }
+  ConstTensor tensor;
+  tensor.dtype = dtype;
+  for (nb::handle size : nb::borrow<nb::tuple>(sizes)) {
+    if (tensor.rank < ConstTensor::kMaxRank) tensor.shape[tensor.rank] = Integer(name, size);
+    ++tensor.rank;
+  }
+  CheckRank(name, tensor, bthd);
+  return bthd ? tensor.SwapAxes(1, 2) : tensor;
+}
 
-PyPlan MakePyPlan(const Shape& q_shape, const Shape& k_shape, const Shape& v_shape,
-                  const std::string& dtype, const PyMask* mask, std::optional<double> scale,
-                  const std::string& empty_rows, const std::string& precision,
-                  const std::string& backend, std::optional<int> threads,
-                  const std::vector<int64_t>& key_origin, const OptionalText& config,
-                  const std::string& layout) {
-  const Settings settings =
-      SettingsOf(scale, empty_rows, precision, backend, threads, key_origin, config, layout);
-  const DType type = Choose<DType>(
-      "dtype", dtype,
-      {{"float32", DType::kF32}, {"float16", DType::kF16}, {"bfloat16", DType::kBF16}}, "float32");
-  const auto view = [&](const char* name, const Shape& shape) {
-    ConstTensor tensor;
-    tensor.dtype = type;
-    tensor.rank = static_cast<int>(shape.size());
-    for (size_t axis = 0; axis < shape.size() && axis < 4; ++axis) tensor.shape[axis] = shape[axis];
-    CheckRank(name, tensor, settings.bthd);
-    return settings.bthd ? tensor.SwapAxes(1, 2) : tensor;
-  };
-  RunArgs args;
-  args.q = view("q_shape", q_shape);
-  args.k = view("k_shape", k_shape);
-  args.v = view("v_shape", v_shape);
+/// Where the shapes themselves disagree; the library sees one size of each.
+void CheckShapes(const RunArgs& args) {
   const auto same = [](const char* what, int64_t is, const char* other, int64_t expected) {
-    if (is != expected) {
-      Bad(what, std::to_string(is), std::to_string(expected) + " as in " + other);
-    }
+    if (is != expected) Bad(what, std::to_string(is), std::to_string(expected) + " as in " + other);
   };
   same("k_shape: batch", args.k.shape[0], "q_shape", args.q.shape[0]);
   same("v_shape: batch", args.v.shape[0], "q_shape", args.q.shape[0]);
   same("k_shape: dim", args.k.shape[3], "q_shape", args.q.shape[3]);
   same("v_shape: heads", args.v.shape[1], "k_shape", args.k.shape[1]);
   same("v_shape: length", args.v.shape[2], "k_shape", args.k.shape[2]);
+}
+
+PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb::handle dtype,
+                  const PyMask* mask, const nb::tuple& given) {
+  const Settings settings = SettingsOf(given);
+  const DType type = Choose<DType>("dtype", dtype, {{"float32", DType::kF32}}, "float32");
+  RunArgs args;
+  args.q = ShapeOnly("q_shape", q_shape, type, settings.bthd);
+  args.k = ShapeOnly("k_shape", k_shape, type, settings.bthd);
+  args.v = ShapeOnly("v_shape", v_shape, type, settings.bthd);
+  CheckShapes(args);
   PyPlan made{MakePlanWithoutGil(ProblemFrom(args), mask, settings.options), settings.bthd,
               settings.options.empty_rows};
   WarnIfUpsideDown(made.plan, mask);
@@ -273,13 +310,13 @@ PyPlan MakePyPlan(const Shape& q_shape, const Shape& k_shape, const Shape& v_sha
 }
 
 nb::object RunPlan(const PyPlan& self, nb::handle q, nb::handle k, nb::handle v, nb::handle out,
-                   nb::handle bias, nb::handle sinks, bool return_lse, std::optional<int> threads) {
-  if (!bias.is_none()) throw nb::value_error("bias is not supported by this version");
-  if (!sinks.is_none()) throw nb::value_error("sinks is not supported by this version");
+                   nb::handle bias, nb::handle sinks, nb::handle return_lse, nb::handle threads) {
+  if (!bias.is_none()) Fail(PyExc_ValueError, "bias is not supported by this version");
+  if (!sinks.is_none()) Fail(PyExc_ValueError, "sinks is not supported by this version");
   Arrays arrays;
   TakeInputs(q, k, v, self.bthd, &arrays);
-  arrays.args.threads = threads.value_or(0);
-  return RunNow(self.plan, q, out, return_lse, self.bthd, self.empty_rows, &arrays);
+  arrays.args.threads = ThreadsOf(threads);
+  return RunNow(self.plan, q, out, IsTrue(return_lse), self.bthd, self.empty_rows, &arrays);
 }
 
 std::string StatsText(const PlanStats& s) {
@@ -316,10 +353,13 @@ A block is the part of a tile of query rows that meets one chunk of 128 keys.)")
                      R"(A mask compiled for a problem: made once by skipattn.plan, run many times.
 
 Immutable; may be run from several threads at once. Owns all that it needs.)")
-      .def("run", &RunPlan, nb::arg("q"), nb::arg("k"), nb::arg("v"),
+      .def("run", &RunPlan, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
            nb::arg("out").none() = nb::none(), nb::arg("bias").none() = nb::none(),
            nb::arg("sinks").none() = nb::none(), nb::kw_only(), nb::arg("return_lse") = false,
            nb::arg("threads").none() = nb::none(),
+           nb::sig("def run(self, q: typing.Any, k: typing.Any, v: typing.Any, "
+                   "out: typing.Any = None, bias: typing.Any = None, sinks: typing.Any = None, *, "
+                   "return_lse: bool = False, threads: int | None = None) -> typing.Any"),
            R"(Compute; see skipattn.attention for the arrays, their layout being the plan's.
 
 Returns out, or (out, lse) with return_lse. threads: None = the plan's.
@@ -340,18 +380,17 @@ Raises ValueError where an array is not what the plan was made for; nothing is w
                " " + text("D", p.dim) + " " + text("Dv", p.v_dim) + ">";
       });
 
-  module.def("attention", &Attention, nb::arg("q"), nb::arg("k"), nb::arg("v"),
-             nb::arg("mask").none(), nb::arg("out").none(), nb::arg("return_lse"),
-             nb::arg("scale").none(), nb::arg("empty_rows"), nb::arg("precision"),
-             nb::arg("backend"), nb::arg("threads").none(), nb::arg("key_origin"),
-             nb::arg("config").none(), nb::arg("layout"));
-  module.def("reference64", &Reference64, nb::arg("q"), nb::arg("k"), nb::arg("v"),
-             nb::arg("mask").none(), nb::arg("scale").none(), nb::arg("layout"));
-  module.def("plan", &MakePyPlan, nb::arg("q_shape"), nb::arg("k_shape"), nb::arg("v_shape"),
-             nb::arg("dtype"), nb::arg("mask").none(), nb::arg("scale").none(),
-             nb::arg("empty_rows"), nb::arg("precision"), nb::arg("backend"),
-             nb::arg("threads").none(), nb::arg("key_origin"), nb::arg("config").none(),
-             nb::arg("layout"));
+  // Their arguments are those of the package's functions; the settings lie in a tuple: scale,
+  // empty_rows, precision, backend, threads, key_origin, config, layout.
+  module.def("attention", &Attention, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+             nb::arg("mask").none(), nb::arg("out").none(), nb::arg("return_lse").none(),
+             nb::arg("settings"));
+  module.def("reference64", &Reference64, nb::arg("q").none(), nb::arg("k").none(),
+             nb::arg("v").none(), nb::arg("mask").none(), nb::arg("return_lse").none(),
+             nb::arg("settings"));
+  module.def("plan", &MakePyPlan, nb::arg("q_shape").none(), nb::arg("k_shape").none(),
+             nb::arg("v_shape").none(), nb::arg("dtype").none(), nb::arg("mask").none(),
+             nb::arg("settings"));
 }
 
 }  // namespace skipattn::python

@@ -1,0 +1,38 @@
+// Arguments by name: plain values of Python, and the library's statuses as exceptions.
+#ifndef SKIPATTN_PYTHON_ARGUMENTS_H_
+#define SKIPATTN_PYTHON_ARGUMENTS_H_
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+
+#include "skipattn/status.h"
+
+namespace skipattn::python {
+
+namespace nb = nanobind;
+
+/// Raises an exception of Python.
+[[noreturn]] void Fail(PyObject* type, const std::string& message);
+
+/// ValueError "`what` is `is`, expected `expected`".
+[[noreturn]] void Bad(const std::string& what, const std::string& is, const std::string& expected);
+
+/// TypeError that tells of what type `object` is.
+[[noreturn]] void BadType(const char* name, nb::handle object, const char* expected);
+
+/// ValueError, MemoryError or RuntimeError where `status` is not ok.
+void Check(const Status& status);
+
+/// Values of arguments; BadType where they are of another kind.
+double Number(const char* name, nb::handle object);
+int64_t Integer(const char* name, nb::handle object);
+std::string Text(const char* name, nb::handle object);
+
+/// Whether `object` is an integer, of Python or of numpy; arrays are not.
+bool IsInteger(nb::handle object);
+
+}  // namespace skipattn::python
+
+#endif  // SKIPATTN_PYTHON_ARGUMENTS_H_
