@@ -92,7 +92,8 @@ void FillView(const char* name, Role role, const Array& array, View* view) {
   view->rank = static_cast<int>(array.ndim());
   for (int axis = 0; axis < view->rank && axis < ConstTensor::kMaxRank; ++axis) {
     view->shape[axis] = static_cast<int64_t>(array.shape(axis));
-    view->stride[axis] = array.stride(axis);
+    // Without elements strides mean nothing, and numpy's are 0.
+    view->stride[axis] = array.size() == 0 ? 1 : array.stride(axis);
   }
   view->data = const_cast<void*>(static_cast<const void*>(array.data()));
   const size_t size = DTypeSize(view->dtype);
@@ -107,11 +108,17 @@ void CheckKind(const char* name, nb::handle object) {
   }
 }
 
-/// Exporting a tensor to DLPack may detach it without a word.
-void CheckNoGrad(const char* name, nb::handle object, const char* expected) {
-  const nb::object requires_grad = nb::getattr(object, "requires_grad", nb::handle());
-  if (requires_grad.is_valid() && PyObject_IsTrue(requires_grad.ptr()) == 1) {
-    Bad(name, "a tensor that requires grad", expected);
+bool IsTrue(nb::handle truth) { return truth.is_valid() && PyObject_IsTrue(truth.ptr()) == 1; }
+
+/// What of a torch tensor DLPack leaves out without a word: that it has a graph, that it is a
+/// negative view (each value means its opposite).
+void CheckPlain(const char* name, nb::handle tensor, const char* without_grad) {
+  if (IsTrue(nb::getattr(tensor, "requires_grad", nb::handle()))) {
+    Bad(name, "a tensor that requires grad", without_grad);
+  }
+  const nb::object is_neg = nb::getattr(tensor, "is_neg", nb::handle());
+  if (is_neg.is_valid() && IsTrue(is_neg())) {
+    Bad(name, "a negative view (tensor.is_neg())", "tensor.resolve_neg()");
   }
 }
 
@@ -163,9 +170,9 @@ nb::object Make(nb::handle like, std::initializer_list<int64_t> shape, T** data)
 Input TakeInput(const char* name, nb::handle object, Role role) {
   CheckKind(name, object);
   if (KindOf(object) == Kind::kTorch) {
-    CheckNoGrad(name, object,
-                "one without: there is no backward here (use skipattn.torch.attention, or pass "
-                "tensor.detach())");
+    CheckPlain(name, object,
+               "one without: there is no backward here (use skipattn.torch.attention, or pass "
+               "tensor.detach())");
   }
   Input input;
   if (!nb::try_cast(object, input.array)) {
@@ -183,7 +190,7 @@ Output TakeOutput(const char* name, nb::handle object) {
   if (kind == Kind::kJax || kind == Kind::kTensorFlow) {
     BadType(name, object, "an array that may be written: those of jax and tensorflow may not");
   }
-  if (kind == Kind::kTorch) CheckNoGrad(name, object, "one without");
+  if (kind == Kind::kTorch) CheckPlain(name, object, "one without");
   Output output;
   if (!nb::try_cast(object, output.array)) {
     BadType(name, object,

@@ -1,0 +1,113 @@
+"""The operation and the mask terms in float64 numpy, from their definitions alone."""
+
+import math
+
+import numpy as np
+
+LOG2E = 1.4426950408889634
+
+
+def allows(term, sizes, *args, **kwargs):
+    """The pairs that a term allows, bool [B, H, Tq, Tk]; arguments as in skipattn.mask."""
+    B, H, Tq, Tk = sizes
+    b, _, i, j = np.ogrid[:B, :H, :Tq, :Tk]
+
+    def each(values):
+        return np.asarray(values).reshape(B, 1, 1, 1)
+
+    def offset(align=None, *, offset=None):
+        if offset is not None:
+            return each(np.broadcast_to(offset, (B,)))
+        return Tk - Tq if align == "bottom_right" else 0
+
+    def ids(q_ids, k_ids):
+        q, k = np.asarray(q_ids)[:, None, :, None], np.asarray(k_ids)[:, None, None, :]
+        return (q == k) & (q >= 0)
+
+    def spread(values, axes):
+        values = np.asarray(values)
+        shape = [values.shape[axes.index(a)] if a in axes else 1 for a in "bhqk"]
+        return values.reshape(shape)
+
+    def blocks(values, axes, block_q, block_k):
+        full = spread(values, axes or "bhqk")
+        full = full if full.shape[2] == 1 else np.repeat(full, block_q, axis=2)[:, :, :Tq]
+        return full if full.shape[3] == 1 else np.repeat(full, block_k, axis=3)[..., :Tk]
+
+    def number(position, boundaries):
+        return np.searchsorted(np.asarray(boundaries), np.arange(position), side="right")[None]
+
+    terms = {
+        "key_lengths": lambda n: j < each(n),
+        "query_lengths": lambda n: i < each(n),
+        "key_range": lambda begin, end: (each(begin) <= j) & (j < each(end)),
+        "query_range": lambda begin, end: (each(begin) <= i) & (i < each(end)),
+        "key_valid": lambda valid: np.asarray(valid)[:, None, None, :],
+        "query_valid": lambda valid: np.asarray(valid)[:, None, :, None],
+        "padding": lambda valid: spread(valid, "bk") & spread(valid, "bq"),
+        "causal": lambda *a, **k: j <= i + offset(*a, **k),
+        "window": lambda left, right, *a, **k: (
+            ((left == -1) | (i + offset(*a, **k) - left <= j))
+            & ((right == -1) | (j <= i + offset(*a, **k) + right))
+        ),
+        "prefix_causal": lambda n, *a, **k: (j < each(n)) | (j <= i + offset(*a, **k)),
+        "documents": ids,
+        "boundaries": lambda q, k: ids(number(Tq, q), number(Tk, k)),
+        "dense": lambda values, axes="bhqk": spread(values, axes),
+        "blocks": blocks,
+    }
+    return np.broadcast_to(terms[term](*args, **kwargs), (B, H, Tq, Tk)) & (b >= 0)
+
+
+def _to_float_range(x):
+    with np.errstate(over="ignore"):
+        return np.where(np.isinf(np.float32(x)), np.copysign(np.inf, x), x)
+
+
+def evaluate(q, k, v, allowed, scale=None):
+    """out, lse and how far the exact arithmetic may be from out, all of them float64."""
+    q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
+    B, H, Tq, D = q.shape
+    group = H // k.shape[1]
+    scale = 1 / math.sqrt(D) if scale is None else scale
+    out = np.zeros((B, H, Tq, v.shape[3]))
+    bound = np.zeros((B, H, Tq, 1))
+    lse = np.full((B, H, Tq), -np.inf)
+    for b, h, i in np.ndindex(B, H, Tq):
+        keys = np.flatnonzero(allowed[b, h, i])
+        kh, vh = k[b, h // group, keys], v[b, h // group, keys]
+        with np.errstate(invalid="ignore", over="ignore"):
+            terms = kh * q[b, h, i] * scale
+            scores = _to_float_range(_to_float_range(terms.sum(axis=1)) * LOG2E)
+            top = scores.max(initial=-np.inf)  # NaN if any is
+            if top == -np.inf:
+                continue
+            largest = np.abs(vh[np.isfinite(vh)]).max(initial=0)
+            sizes = np.abs(terms).sum(axis=1) * LOG2E
+            size = sizes[np.isfinite(sizes)].max(initial=0)
+            n = len(keys)
+            bound[b, h, i] = (
+                2.0**-24 * largest * (64 + 2 * (D + 2) * size + 2 * min(n, 128) + n / 64)
+            )
+            if not top < np.inf:
+                out[b, h, i] = lse[b, h, i] = np.nan
+                continue
+            weights = np.exp2(scores - top)
+            out[b, h, i] = (weights[:, None] / weights.sum() * vh).sum(axis=0)
+            lse[b, h, i] = (top + np.log2(weights.sum())) / LOG2E
+    return out, lse, bound
+
+
+def check(got_out, got_lse, q, k, v, allowed, scale=None):
+    """Asserts that the values are those of the definition, within the contract's bounds."""
+    out, lse, bound = evaluate(q, k, v, allowed, scale)
+    got_out, got_lse = np.asarray(got_out), np.asarray(got_lse)
+    assert got_out.shape == out.shape and got_lse.shape == lse.shape
+    wrong = ~((np.abs(got_out - out) <= bound) | (np.isnan(got_out) & np.isnan(out)))
+    assert not wrong.any(), f"out differs at {np.argwhere(wrong)[0]}"
+    close = np.isclose(got_lse, lse, rtol=1e-5, atol=1e-5, equal_nan=True)
+    assert close.all(), f"lse differs at {np.argwhere(~close)[0]}"
+
+
+def normal(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
