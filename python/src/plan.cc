@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -319,6 +320,18 @@ nb::object RunPlan(const PyPlan& self, nb::handle q, nb::handle k, nb::handle v,
   return RunNow(self.plan, q, out, IsTrue(return_lse), self.bthd, self.empty_rows, &arrays);
 }
 
+/// Seconds of one run, without Python: what a call is measured against.
+double TimeRuns(const PyPlan& self, nb::handle q, nb::handle k, nb::handle v, nb::handle out,
+                int64_t runs) {
+  Arrays arrays;
+  TakeInputs(q, k, v, self.bthd, &arrays);
+  TakeOutputs(self.plan.problem(), q, out, false, self.bthd, self.empty_rows, &arrays);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int64_t n = 0; n < runs; ++n) Check(self.plan.Run(arrays.args));
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return spent.count() / static_cast<double>(runs);
+}
+
 std::string StatsText(const PlanStats& s) {
   const auto number = [](const char* name, int64_t value) {
     return std::string(name) + "=" + std::to_string(value) + ", ";
@@ -391,6 +404,7 @@ Raises ValueError where an array is not what the plan was made for; nothing is w
   module.def("plan", &MakePyPlan, nb::arg("q_shape").none(), nb::arg("k_shape").none(),
              nb::arg("v_shape").none(), nb::arg("dtype").none(), nb::arg("mask").none(),
              nb::arg("settings"));
+  module.def("time_runs", &TimeRuns, "Seconds of one run without Python, for benchmarks.");
 }
 
 }  // namespace skipattn::python

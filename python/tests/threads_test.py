@@ -17,21 +17,20 @@ Q = normal(1, 2, 4, 300, 32)
 def test_other_threads_go_on_during_a_run_and_a_plan():
     # The definition on plain loops takes a while: if it held the GIL, nothing would be counted.
     q = normal(2, 1, 1, 1500, 64)
-    work = [
+    shape = (64, 16, 4096, 64)
+    dense = np.ones((64, 16, 1, 4096), bool)
+    for busy in (
         lambda: sa.reference(q, q, q, threads=1),
-        lambda: sa.plan((64, 16, 4096, 64), (64, 16, 4096, 64), (64, 16, 4096, 64), mask=np.ones((64, 16, 1, 4096), bool)),
-    ]
-    for busy in work:
+        lambda: sa.plan(shape, shape, shape, mask=dense),
+    ):
         counted, done = 0, threading.Event()
         thread = threading.Thread(target=lambda busy=busy, done=done: (busy(), done.set()))
-        begin = time.perf_counter()
         thread.start()
         while not done.wait(0):
             counted += 1
             time.sleep(0)
         thread.join()
-        spent = time.perf_counter() - begin
-        assert counted > 100 * spent, f"{counted} steps in {spent:.3f} s"
+        assert counted > 50
 
 
 def test_threads_share_a_plan():
@@ -53,7 +52,8 @@ def test_threads_share_a_plan():
 
 
 def child(plan, want):
-    os._exit(0 if plan.run(Q, Q, Q).tobytes() == want == sa.attention(Q, Q, Q, MASK).tobytes() else 1)
+    same = plan.run(Q, Q, Q).tobytes() == want == sa.attention(Q, Q, Q, MASK).tobytes()
+    os._exit(0 if same else 1)
 
 
 def test_a_forked_child_computes():
