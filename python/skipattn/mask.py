@@ -42,6 +42,7 @@ class Mask:
     """A predicate over (b, h, i, j); made by the functions of skipattn.mask. Immutable."""
 
     __slots__ = ("_args", "_term")
+    __array_ufunc__ = None  # numpy leaves `array & mask` alone
 
     def __init__(self, term: str, args: tuple[Any, ...]) -> None:
         """For skipattn.mask itself."""

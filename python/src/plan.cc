@@ -102,6 +102,21 @@ void CheckRank(const char* name, const ConstTensor& view, bool bthd) {
       bthd ? "4: [batch, length, heads, dim]" : "4: [batch, heads, length, dim]");
 }
 
+/// Where the shapes disagree: a plan knows one size of each, and may take long to make.
+void CheckShapes(const RunArgs& args, const char* suffix) {
+  const auto same = [&](const char* name, const char* axis, int64_t is, const char* other,
+                        int64_t expected) {
+    if (is == expected) return;
+    Bad(std::string(name) + suffix + ": " + axis, std::to_string(is),
+        std::to_string(expected) + " as in " + other + suffix);
+  };
+  same("k", "batch", args.k.shape[0], "q", args.q.shape[0]);
+  same("v", "batch", args.v.shape[0], "q", args.q.shape[0]);
+  same("k", "dim", args.k.shape[3], "q", args.q.shape[3]);
+  same("v", "heads", args.v.shape[1], "k", args.k.shape[1]);
+  same("v", "length", args.v.shape[2], "k", args.k.shape[2]);
+}
+
 /// The arrays of one call, as the library addresses them.
 struct Arrays {
   Input q, k, v;
@@ -211,6 +226,7 @@ nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mas
   const bool lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
+  CheckShapes(arrays.args, "");
   const Plan plan = MakePlanWithoutGil(ProblemFrom(arrays.args), mask, settings.options);
   WarnIfUpsideDown(plan, mask);
   return RunNow(plan, q, out, lse, settings.bthd, settings.options.empty_rows, &arrays);
@@ -239,6 +255,7 @@ nb::object Reference64(nb::handle q, nb::handle k, nb::handle v, const PyMask* m
   const bool give_lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
+  CheckShapes(arrays.args, "");
   const Problem p = ProblemFrom(arrays.args);
   std::optional<Result<Reference>> made;
   {
@@ -283,18 +300,6 @@ ConstTensor ShapeOnly(const char* name, nb::handle shape, DType dtype, bool bthd
   return bthd ? tensor.SwapAxes(1, 2) : tensor;
 }
 
-/// Where the shapes themselves disagree; the library sees one size of each.
-void CheckShapes(const RunArgs& args) {
-  const auto same = [](const char* what, int64_t is, const char* other, int64_t expected) {
-    if (is != expected) Bad(what, std::to_string(is), std::to_string(expected) + " as in " + other);
-  };
-  same("k_shape: batch", args.k.shape[0], "q_shape", args.q.shape[0]);
-  same("v_shape: batch", args.v.shape[0], "q_shape", args.q.shape[0]);
-  same("k_shape: dim", args.k.shape[3], "q_shape", args.q.shape[3]);
-  same("v_shape: heads", args.v.shape[1], "k_shape", args.k.shape[1]);
-  same("v_shape: length", args.v.shape[2], "k_shape", args.k.shape[2]);
-}
-
 PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb::handle dtype,
                   const PyMask* mask, const nb::tuple& given) {
   const Settings settings = SettingsOf(given);
@@ -303,7 +308,7 @@ PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb
   args.q = ShapeOnly("q_shape", q_shape, type, settings.bthd);
   args.k = ShapeOnly("k_shape", k_shape, type, settings.bthd);
   args.v = ShapeOnly("v_shape", v_shape, type, settings.bthd);
-  CheckShapes(args);
+  CheckShapes(args, "_shape");
   PyPlan made{MakePlanWithoutGil(ProblemFrom(args), mask, settings.options), settings.bthd,
               settings.options.empty_rows};
   WarnIfUpsideDown(made.plan, mask);
