@@ -1,6 +1,7 @@
 """The operation and the mask terms in float64 numpy, from their definitions alone."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,14 +65,21 @@ def _to_float_range(x):
         return np.where(np.isinf(np.float32(x)), np.copysign(np.inf, x), x)
 
 
+class Exact(NamedTuple):
+    out: np.ndarray
+    lse: np.ndarray
+    bound: np.ndarray  # of a row: how far the exact arithmetic may be from out
+    v: np.ndarray  # of a row: the largest finite |v| among its keys
+
+
 def evaluate(q, k, v, allowed, scale=None):
-    """out, lse and how far the exact arithmetic may be from out, all of them float64."""
+    """The operation in float64."""
     q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
     B, H, Tq, D = q.shape
     group = H // k.shape[1]
     scale = 1 / math.sqrt(D) if scale is None else scale
     out = np.zeros((B, H, Tq, v.shape[3]))
-    bound = np.zeros((B, H, Tq, 1))
+    bound, largest = np.zeros((B, H, Tq, 1)), np.zeros((B, H, Tq, 1))
     lse = np.full((B, H, Tq), -np.inf)
     for b, h, i in np.ndindex(B, H, Tq):
         keys = np.flatnonzero(allowed[b, h, i])
@@ -82,31 +90,42 @@ def evaluate(q, k, v, allowed, scale=None):
             top = scores.max(initial=-np.inf)  # NaN if any is
             if top == -np.inf:
                 continue
-            largest = np.abs(vh[np.isfinite(vh)]).max(initial=0)
+            largest[b, h, i] = np.abs(vh[np.isfinite(vh)]).max(initial=0)
             sizes = np.abs(terms).sum(axis=1) * LOG2E
             size = sizes[np.isfinite(sizes)].max(initial=0)
             n = len(keys)
-            bound[b, h, i] = (
-                2.0**-24 * largest * (64 + 2 * (D + 2) * size + 2 * min(n, 128) + n / 64)
-            )
+            ulps = 64 + 2 * (D + 2) * size + 2 * min(n, 128) + n / 64
+            bound[b, h, i] = 2.0**-24 * ulps * largest[b, h, i]
             if not top < np.inf:
                 out[b, h, i] = lse[b, h, i] = np.nan
                 continue
             weights = np.exp2(scores - top)
             out[b, h, i] = (weights[:, None] / weights.sum() * vh).sum(axis=0)
             lse[b, h, i] = (top + np.log2(weights.sum())) / LOG2E
-    return out, lse, bound
+    return Exact(out, lse, bound, largest)
 
 
 def check(got_out, got_lse, q, k, v, allowed, scale=None):
-    """Asserts that the values are those of the definition, within the contract's bounds."""
-    out, lse, bound = evaluate(q, k, v, allowed, scale)
-    got_out, got_lse = np.asarray(got_out), np.asarray(got_lse)
-    assert got_out.shape == out.shape and got_lse.shape == lse.shape
-    wrong = ~((np.abs(got_out - out) <= bound) | (np.isnan(got_out) & np.isnan(out)))
-    assert not wrong.any(), f"out differs at {np.argwhere(wrong)[0]}"
-    close = np.isclose(got_lse, lse, rtol=1e-5, atol=1e-5, equal_nan=True)
-    assert close.all(), f"lse differs at {np.argwhere(~close)[0]}"
+    """Asserts that the values are those of the definition, within the exact arithmetic's bounds."""
+    exact = evaluate(q, k, v, allowed, scale)
+    compare("out", got_out, exact.out, exact.bound)
+    compare("lse", got_lse, exact.lse, lse_bound(exact.lse))
+
+
+def lse_bound(lse, tolerance=1e-5):
+    return tolerance * np.maximum(1, np.abs(np.where(np.isfinite(lse), lse, 0)))
+
+
+def compare(what, got, want, bound):
+    """NaN equals NaN, infinities equal themselves."""
+    got = np.asarray(got)
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    with np.errstate(invalid="ignore", over="ignore"):  # the ends of the interval are rounded too
+        least, most = np.float32(want - bound), np.float32(want + bound)
+    wrong = ~(((least <= got) & (got <= most)) | (np.isnan(got) & np.isnan(want)))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0])
+        raise AssertionError(f"{what}{list(map(int, at))} is {got[at]}, expected {want[at]}")
 
 
 def normal(seed, *shape):
