@@ -25,20 +25,24 @@ def run(*command, **options):
     return done.stdout
 
 
-def test_the_wheel_of_the_source_archive_works_in_an_empty_environment(tmp_path):
+def test_the_source_archive_holds_the_tree(tmp_path):
     make = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
     run(sys.executable, "-c", make, tmp_path, cwd=ROOT)
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
-        names = [name.partition("/")[2] for name in tar.getnames()]
-    assert "python/src/core.cc" in names and "include/skipattn/attention.h" in names
+        names = {name.partition("/")[2] for name in tar.getnames()}
     assert not [name for name in names if re.match(r"build/|\.deps/|\.git/|.*\.so$", name)]
+    assert {"pyproject.toml", "CMakeLists.txt", "python/src/core.cc", "cmake/fetch-highway.sh"} <= names
+    if (ROOT / ".git").exists():
+        tracked = run("git", "ls-files", "--deduplicate", cwd=ROOT).splitlines()
+        assert {name for name in tracked if (ROOT / name).exists()} - names <= {".gitignore"}
 
+
+def test_the_wheel_works_in_an_empty_environment(tmp_path):
+    """Built in build/python, where all is compiled already."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    options = ["--no-deps", "--no-build-isolation", "-w", tmp_path]
-    if (ROOT / ".deps/highway").exists():  # else it is fetched, as on a user's machine
-        options += ["-C", f"cmake.define.SKIPATTN_DEPS_DIR={ROOT / '.deps'}"]
-    run(*pip, "wheel", archive, *options)
+    options = ["--no-deps", "--no-build-isolation", "-C", f"build-dir={ROOT / 'build/python'}"]
+    run(*pip, "wheel", ROOT, *options, "-w", tmp_path, cwd=tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     check_contents(wheel)
 
