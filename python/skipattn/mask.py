@@ -208,8 +208,10 @@ def _integer(name: str, value: Any) -> int:
 def _diagonal(term: str, align: Any, offset: Any) -> tuple[Any, Any]:
     if align is not None and align not in ("top_left", "bottom_right"):
         raise ValueError(f"{term}: align is {align!r}, expected 'top_left' or 'bottom_right'")
-    if offset is None or (hasattr(offset, "__len__") and getattr(offset, "ndim", 1)):
-        return align, None if offset is None else _array(f"{term}: offset", offset)
+    if offset is None:
+        return align, None
+    if hasattr(offset, "__len__") and getattr(offset, "ndim", None) != 0:
+        return align, _array(f"{term}: offset", offset)
     return align, _integer(f"{term}: offset", offset)
 
 
