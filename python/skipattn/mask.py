@@ -83,7 +83,7 @@ class Mask:
         Not kept: it borrows memory that an array may give up later (torch's resize_).
         """
         args = [arg.compile() if isinstance(arg, Mask) else arg for arg in self._args]
-        compiled: _core.Mask = getattr(_core.terms, self._term)(*args)
+        compiled: _core.Mask = getattr(_core.Mask, self._term)(*args)
         return compiled
 
 
@@ -250,4 +250,4 @@ def _from_tree(tree: Any, arrays: Sequence[Any]) -> Mask:
     return Mask(term, tuple(made))
 
 
-_TERMS = frozenset(name for name in dir(_core.terms) if not name.startswith("__"))
+_TERMS = frozenset(name for name in dir(_core.Mask) if not name.startswith("__"))

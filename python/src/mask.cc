@@ -90,39 +90,39 @@ PyMask And(const PyMask& a, const PyMask& b) {
 }  // namespace
 
 void BindMask(nb::module_& module) {
-  nb::class_<PyMask>(module, "Mask", "A mask as the library takes it; see skipattn.mask.Mask.");
-  nb::module_ terms = module.def_submodule("terms", "One function a mask term.");
-  terms.def("and_", &And);
-  terms.def("key_lengths", [](nb::handle lengths) {
+  nb::class_<PyMask> terms(module, "Mask",
+                           "A mask as the library takes it; see skipattn.mask.Mask.");
+  terms.def_static("and_", &And);
+  terms.def_static("key_lengths", [](nb::handle lengths) {
     return OneArray<mask::KeyLengths>("key_lengths", lengths, Role::kInts);
   });
-  terms.def("key_range", [](nb::handle begin, nb::handle end) {
+  terms.def_static("key_range", [](nb::handle begin, nb::handle end) {
     return TwoArrays<mask::KeyRange>("key_range: begin", begin, "key_range: end", end);
   });
-  terms.def("key_valid", &KeyValid);
-  terms.def("query_lengths", [](nb::handle lengths) {
+  terms.def_static("key_valid", &KeyValid);
+  terms.def_static("query_lengths", [](nb::handle lengths) {
     return OnQueries(OneArray<mask::QueryLengths>("query_lengths", lengths, Role::kInts));
   });
-  terms.def("query_range", [](nb::handle begin, nb::handle end) {
+  terms.def_static("query_range", [](nb::handle begin, nb::handle end) {
     return OnQueries(
         TwoArrays<mask::QueryRange>("query_range: begin", begin, "query_range: end", end));
   });
-  terms.def("query_valid", [](nb::handle valid) {
+  terms.def_static("query_valid", [](nb::handle valid) {
     return OnQueries(OneArray<mask::QueryValid>("query_valid", valid, Role::kBools));
   });
-  terms.def("padding", [](nb::handle valid) {
+  terms.def_static("padding", [](nb::handle valid) {
     return OnQueries(OneArray<mask::Padding>("padding", valid, Role::kBools));
   });
-  terms.def("causal", &Causal, nb::arg().none(), nb::arg().none());
-  terms.def("window", &Window, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
-  terms.def("documents", [](nb::handle q, nb::handle k) {
+  terms.def_static("causal", &Causal, nb::arg().none(), nb::arg().none());
+  terms.def_static("window", &Window, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  terms.def_static("documents", [](nb::handle q, nb::handle k) {
     return OnQueries(TwoArrays<mask::Documents>("documents: q_ids", q, "documents: k_ids", k));
   });
-  terms.def("document_boundaries", [](nb::handle q, nb::handle k) {
+  terms.def_static("document_boundaries", [](nb::handle q, nb::handle k) {
     return OnQueries(TwoArrays<mask::DocumentsFromBoundaries>("documents: cu_seqlens_q", q,
                                                               "documents: cu_seqlens_k", k));
   });
-  terms.def("dense", &Dense);
+  terms.def_static("dense", &Dense);
 }
 
 }  // namespace skipattn::python

@@ -16,7 +16,7 @@ struct PyMask {
   bool query_terms = false;  // a term that empties rows on purpose
 };
 
-/// Defines the class Mask and one function a term.
+/// Defines the class Mask, with one static function a term.
 void BindMask(nb::module_& module);
 
 }  // namespace skipattn::python
