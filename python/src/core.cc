@@ -43,6 +43,8 @@ nb::dict Info() {
 }  // namespace skipattn::python
 
 NB_MODULE(_core, module) {
+  // The library never prints, and a plan may live as long as the process.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The compiled part of skipattn; use the package.";
   module.def("info", &skipattn::python::Info);
   skipattn::python::BindMask(module);
