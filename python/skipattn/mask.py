@@ -72,10 +72,14 @@ class Mask:
         shown = ", ".join(_show(arg) for arg in self._args if arg is not None)
         return f"{self._term}({shown})"
 
-    def to_spec(self) -> tuple[str, list[Any]]:
-        """The mask as plain text and the arrays that it names by number; see from_spec."""
+    def to_spec(self) -> tuple[str, list[int], list[Any]]:
+        """The mask as plain text, and the ints and arrays that it names by number; see from_spec.
+
+        torch.compile can trace it, and ints that change from call to call stay out of the text.
+        """
+        ints: list[int] = []
         arrays: list[Any] = []
-        return json.dumps(_to_tree(self, arrays), separators=(",", ":")), arrays
+        return _to_json(self, ints, arrays), ints, arrays
 
     def compile(self) -> _core.Mask:
         """The mask as the library takes it, for one plan.
@@ -87,13 +91,13 @@ class Mask:
         return compiled
 
 
-def from_spec(spec: str, arrays: Sequence[Any]) -> Mask:
-    """The mask that to_spec has written, of these arrays.
+def from_spec(spec: str, ints: Sequence[int], arrays: Sequence[Any]) -> Mask:
+    """The mask that to_spec has written, of these ints and arrays.
 
     Raises ValueError where spec is not what to_spec writes.
     """
     try:
-        return _from_tree(json.loads(spec), arrays)
+        return _from_tree(json.loads(spec), ints, arrays)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"spec is {spec!r}, expected what Mask.to_spec gives") from error
 
@@ -208,8 +212,8 @@ def _integer(name: str, value: Any) -> int:
 def _diagonal(term: str, align: Any, offset: Any) -> tuple[Any, Any]:
     if align is not None and align not in ("top_left", "bottom_right"):
         raise ValueError(f"{term}: align is {align!r}, expected 'top_left' or 'bottom_right'")
-    if offset is None:
-        return align, None
+    if offset is None or isinstance(offset, int):
+        return align, offset
     if hasattr(offset, "__len__") and getattr(offset, "ndim", None) != 0:
         return align, _array(f"{term}: offset", offset)
     return align, _integer(f"{term}: offset", offset)
@@ -222,29 +226,35 @@ def _show(arg: Any) -> str:
     return f"{dtype}{list(getattr(arg, 'shape', ()))}"
 
 
-def _to_tree(mask: Mask, arrays: list[Any]) -> list[Any]:
-    tree: list[Any] = [mask._term]
+def _to_json(mask: Mask, ints: list[int], arrays: list[Any]) -> str:
+    # Not by json.dumps, which torch.compile cannot trace.
+    parts = [f'"{mask._term}"']
     for arg in mask._args:
         if isinstance(arg, Mask):
-            tree.append(_to_tree(arg, arrays))
-        elif arg is None or isinstance(arg, (str, int)):
-            tree.append(arg)
+            parts.append(_to_json(arg, ints, arrays))
+        elif arg is None:
+            parts.append("null")
+        elif isinstance(arg, str):
+            parts.append('"' + arg.replace("\\", "\\\\").replace('"', '\\"') + '"')
+        elif isinstance(arg, int):
+            parts.append(f'{{"int":{len(ints)}}}')
+            ints.append(arg)
         else:
-            tree.append({"array": len(arrays)})
+            parts.append(f'{{"array":{len(arrays)}}}')
             arrays.append(arg)
-    return tree
+    return f"[{','.join(parts)}]"
 
 
-def _from_tree(tree: Any, arrays: Sequence[Any]) -> Mask:
+def _from_tree(tree: Any, ints: Sequence[int], arrays: Sequence[Any]) -> Mask:
     term, *args = tree
     if term not in _TERMS:
         raise ValueError(term)
     made: list[Any] = []
     for arg in args:
         if isinstance(arg, list):
-            made.append(_from_tree(arg, arrays))
+            made.append(_from_tree(arg, ints, arrays))
         elif isinstance(arg, dict):
-            made.append(arrays[arg["array"]])
+            made.append(ints[arg["int"]] if "int" in arg else arrays[arg["array"]])
         else:
             made.append(arg)
     return Mask(term, tuple(made))

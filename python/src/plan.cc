@@ -189,9 +189,10 @@ Plan MakePlanWithoutGil(const Problem& problem, const PyMask* mask,
   return **plan;
 }
 
-/// A mask of bools whose true means "ignore" often leaves most rows without a key.
-void WarnIfUpsideDown(const Plan& plan, const PyMask* mask) {
-  if (mask == nullptr || !mask->key_bools || mask->query_terms) return;
+/// A mask of bools whose true means "ignore" often leaves most rows without a key. The warning
+/// names the caller `level` Python functions up, 1 being the one that runs; 0 = no warning.
+void WarnIfUpsideDown(const Plan& plan, const PyMask* mask, int level) {
+  if (level == 0 || mask == nullptr || !mask->key_bools || mask->query_terms) return;
   const PlanStats stats = plan.stats();
   const Problem& p = plan.problem();
   const int64_t rows = p.batch * p.heads * p.q_len;
@@ -200,8 +201,7 @@ void WarnIfUpsideDown(const Plan& plan, const PyMask* mask) {
       std::to_string(stats.empty_rows) + " of " + std::to_string(rows) +
       " query rows attend no key and give 0: true must mean attend; if true marks what to ignore, "
       "pass ~mask";
-  // Level 2: the caller of the Python function that is running.
-  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2) < 0) throw nb::python_error();
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), level) < 0) throw nb::python_error();
 }
 
 void RunWithoutGil(const Plan& plan, const RunArgs& args) {
@@ -228,7 +228,7 @@ nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mas
   TakeInputs(q, k, v, settings.bthd, &arrays);
   CheckShapes(arrays.args, "");
   const Plan plan = MakePlanWithoutGil(ProblemFrom(arrays.args), mask, settings.options);
-  WarnIfUpsideDown(plan, mask);
+  WarnIfUpsideDown(plan, mask, 2);  // the caller of skipattn.attention
   return RunNow(plan, q, out, lse, settings.bthd, settings.options.empty_rows, &arrays);
 }
 
@@ -301,7 +301,7 @@ ConstTensor ShapeOnly(const char* name, nb::handle shape, DType dtype, bool bthd
 }
 
 PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb::handle dtype,
-                  const PyMask* mask, const nb::tuple& given) {
+                  const PyMask* mask, const nb::tuple& given, int warn_level) {
   const Settings settings = SettingsOf(given);
   const DType type = Choose<DType>("dtype", dtype, {{"float32", DType::kF32}}, "float32");
   RunArgs args;
@@ -311,7 +311,7 @@ PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb
   CheckShapes(args, "_shape");
   PyPlan made{MakePlanWithoutGil(ProblemFrom(args), mask, settings.options), settings.bthd,
               settings.options.empty_rows};
-  WarnIfUpsideDown(made.plan, mask);
+  WarnIfUpsideDown(made.plan, mask, warn_level);
   return made;
 }
 
@@ -408,7 +408,7 @@ Raises ValueError where an array is not what the plan was made for; nothing is w
              nb::arg("settings"));
   module.def("plan", &MakePyPlan, nb::arg("q_shape").none(), nb::arg("k_shape").none(),
              nb::arg("v_shape").none(), nb::arg("dtype").none(), nb::arg("mask").none(),
-             nb::arg("settings"));
+             nb::arg("settings"), nb::arg("warn_level") = 2);
   module.def("time_runs", &TimeRuns, "Seconds of one run without Python, for benchmarks.");
 }
 

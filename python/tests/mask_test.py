@@ -90,9 +90,9 @@ def test_and():
     want = parts[0][1] & parts[1][1] & parts[2][1]
     assert np.array_equal(attended(mask), want)
     assert repr(mask) == "key_lengths(int64[2]) & causal(4) & dense(bool[2, 2, 7, 11], '')"
-    spec, arrays = mask.to_spec()
-    assert len(arrays) == 2 and arrays[1] is BOOLS
-    assert np.array_equal(attended(sa.mask.from_spec(spec, arrays)), want)
+    spec, ints, arrays = mask.to_spec()
+    assert ints == [4] and len(arrays) == 2 and arrays[1] is BOOLS
+    assert np.array_equal(attended(sa.mask.from_spec(spec, ints, arrays)), want)
 
 
 def test_a_mask_keeps_its_arrays_and_reads_them_anew():
@@ -104,10 +104,11 @@ def test_a_mask_keeps_its_arrays_and_reads_them_anew():
     assert np.array_equal(attended(mask), allows("key_lengths", SIZES, [11, 3]))
 
 
-@pytest.mark.parametrize("spec", ["", "{}", "[]", '["nonesuch"]', '["key_lengths",{"array":3}]', "[[]]"])
+@pytest.mark.parametrize("spec", ["", "{}", "[]", '["nonesuch"]', '["key_lengths",{"array":3}]',
+                                  '["causal",null,{"int":0}]', "[[]]"])
 def test_wrong_spec(spec):
     with pytest.raises(ValueError, match="spec"):
-        sa.mask.from_spec(spec, [])
+        sa.mask.from_spec(spec, [], [])
 
 
 def run(mask, sizes=SIZES):
