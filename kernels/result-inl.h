@@ -7,12 +7,14 @@
 #define SKIPATTN_KERNELS_RESULT_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "hwy/highway.h"
 #include "kernels/scratch.h"
+#include "kernels/state-inl.h"
 #include "kernels/tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -92,17 +94,63 @@ HWY_INLINE bool WriteRow(D d, const float* HWY_RESTRICT o, float inverse, size_t
   return !hn::AllFalse(d, hn::IsNaN(nan_seen));
 }
 
-// Writes out and lse of the live rows; returns whether a NaN was written to out.
+// The mean of v over all keys of the head, as if all scores were 0: weights of 1, and per chunk of
+// the grid from 0 sums of its own.
+template <class D>
+HWY_INLINE void WriteMean(D d, const TileArgs& tile, float* HWY_RESTRICT out) {
+  using V = hn::Vec<D>;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t column = 0; column < tile.v_dim; column += lanes) {
+    const size_t columns = std::min(lanes, tile.v_dim - column);
+    V total = hn::Zero(d);
+    float keys = 0.0f;
+    for (int64_t begin = 0; begin < tile.k_len; begin += kChunk) {
+      const int64_t end = std::min(begin + kChunk, tile.k_len);
+      V sum = hn::Zero(d);
+      for (int64_t j = begin; j < end; ++j) {
+        sum = hn::Add(sum, hn::LoadN(d, tile.v + j * tile.v_stride + column, columns));
+      }
+      total = hn::Add(total, sum);
+      keys += static_cast<float>(end - begin);
+    }
+    const V inverse = hn::Set(d, keys == 0.0f ? 0.0f : 1.0f / keys);
+    const V mean = hn::MulAdd(total, inverse, hn::Zero(d));
+    hn::StoreN(CanonicalNaN(d, mean), d, out + column, columns);
+  }
+}
+
+// Writes an empty row by its policy, which is not kZero. `mean`: a row that holds the mean, or null
+// where none has been written yet.
+template <class D>
+HWY_INLINE void WriteEmptyRow(D d, const TileArgs& tile, float* out, const float*& mean) {
+  if (tile.empty_rows == EmptyRows::kNan) {
+    std::fill_n(out, tile.v_dim, hn::GetLane(CanonicalNaN(d, hn::NaN(d))));
+  } else if (tile.empty_rows == EmptyRows::kUniform) {
+    if (mean != nullptr) {
+      std::copy_n(mean, tile.v_dim, out);
+    } else {
+      WriteMean(d, tile, out);
+      mean = out;
+    }
+  }
+}
+
+// Writes out and lse of the live rows; returns whether a NaN was written to out that a masked key
+// may have made.
 template <class D>
 HWY_INLINE bool WriteResult(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
+  if (tile.sinks != nullptr) FoldSinks(d, tile, rows, scratch);
   FinishRows(d, rows, scratch.state);
   const float* lse = scratch.state.max;
   const float* inverse = scratch.state.sum;
+  const float* mean = nullptr;
   bool nan_seen = false;
   for (size_t r = 0; r < tile.rows; ++r) {
     if (tile.lse != nullptr) *tile.lse[r] = lse[r];
-    const bool empty = lse[r] == -INFINITY;  // all scores were -inf
-    if (empty && tile.empty_rows == EmptyRows::kKeep) continue;
+    if (lse[r] == -INFINITY && tile.empty_rows != EmptyRows::kZero) {  // all scores were -inf
+      WriteEmptyRow(d, tile, tile.out[r], mean);
+      continue;
+    }
     nan_seen |= WriteRow(d, scratch.o + r * scratch.o_stride, inverse[r], tile.v_dim, tile.out[r]);
   }
   return nan_seen;

@@ -33,25 +33,57 @@ HWY_INLINE V PowerOfTwo(D d, V e) {
   return hn::IfThenElseZero(hn::Ge(e, hn::Set(d, kLeastExponent)), hn::BitCast(d, bits));
 }
 
-// P(x - rint(x)) * 2^(rint(x) - m) for an integer m >= x: the contract's p_j. 0 where the power is
-// below 2^-125, and so for x = -inf; NaN for x = NaN or +inf.
+// P(f), close to 2^f for |f| <= 1/2.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Weight(D d, V x, V m) {
-  const hn::RebindToSigned<D> di;
-  const V whole = hn::Round(x);
-  const V f = hn::Sub(x, whole);
-  const V e = hn::Sub(whole, m);
+HWY_INLINE V Exp2OfFraction(D d, V f) {
   V p = hn::Set(d, 0x1.41fbbcp-13f);
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.5f3e52p-10f));
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.3b2d52p-7f));
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.c6aefap-5f));
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.ebfbd8p-3f));
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.62e43p-1f));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  // Adding to the exponent is exact, as the result is normal. Out-of-range e (NaN included, which
-  // converts to a multiple of 2^9 and leaves p as it is) end in the selection or in a NaN.
-  const auto scaled = hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::ConvertInRangeTo(di, e)));
-  return hn::IfThenZeroElse(hn::Lt(e, hn::Set(d, kLeastExponent)), hn::BitCast(d, scaled));
+  return hn::MulAdd(p, f, hn::Set(d, 1.0f));
+}
+
+// p * 2^e for integers e that keep it normal: adding to the exponent is exact then. For any other e
+// (NaN included, which converts to a multiple of 2^9 and leaves p as it is) the result means
+// nothing, but a NaN in p stays one.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TimesPowerOfTwo(D d, V p, V e) {
+  const hn::RebindToSigned<D> di;
+  return hn::BitCast(d,
+                     hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::ConvertInRangeTo(di, e))));
+}
+
+// P(x - rint(x)) * 2^(rint(x) - m) for an integer m >= x: the contract's p_j. 0 where the power is
+// below 2^-125, and so for x = -inf; NaN for x = NaN or +inf.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Weight(D d, V x, V m) {
+  const V whole = hn::Round(x);
+  const V p = Exp2OfFraction(d, hn::Sub(x, whole));
+  const V e = hn::Sub(whole, m);
+  return hn::IfThenZeroElse(hn::Lt(e, hn::Set(d, kLeastExponent)), TimesPowerOfTwo(d, p, e));
+}
+
+// M and l of one vector of rows go on by m_c and l_c of a chunk; leaves the factors for o.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void FoldVector(D d, V chunk_max, V chunk_sum, const RowState& state, size_t row) {
+  const V old_max = hn::Load(d, state.max + row);
+  const V new_max = hn::Max(old_max, chunk_max);
+  const V keep = PowerOfTwo(d, hn::Sub(old_max, new_max));
+  const V add = PowerOfTwo(d, hn::Sub(chunk_max, new_max));
+  const V total = hn::MulAdd(hn::Load(d, state.sum + row), keep, hn::Mul(chunk_sum, add));
+  hn::Store(total, d, state.sum + row);
+  hn::Store(new_max, d, state.max + row);
+  hn::Store(keep, d, state.keep + row);
+  hn::Store(add, d, state.add + row);
+}
+
+// What weights are relative to, for a chunk's maximum rounded up. All scores -inf: relative to 0
+// they give weights of 0.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V BaseOf(D d, V chunk_max) {
+  return hn::IfThenZeroElse(hn::Eq(chunk_max, hn::Set(d, -INFINITY)), chunk_max);
 }
 
 // One vector of rows, one chunk: scores s[n * stride] become weights in place, the state goes on.
@@ -70,25 +102,15 @@ HWY_INLINE void ChunkSoftmax(D d, size_t keys, size_t stride, float* HWY_RESTRIC
   }
   if (n < keys) m0 = hn::Max(m0, hn::Load(d, s + n * stride));
   const V chunk_max = hn::Ceil(hn::Max(m0, m1));
-
-  const V old_max = hn::Load(d, state.max + row);
-  const V new_max = hn::Max(old_max, chunk_max);
-  const V keep = PowerOfTwo(d, hn::Sub(old_max, new_max));
-  const V add = PowerOfTwo(d, hn::Sub(chunk_max, new_max));
-  // All scores -inf: relative to 0 they give weights of 0.
-  const V base = hn::IfThenZeroElse(hn::Eq(chunk_max, neg_inf), chunk_max);
+  const V base = BaseOf(d, chunk_max);
   V sum = hn::Zero(d);
   for (n = 0; n < keys; ++n) {
     const V p = Weight(d, hn::Load(d, s + n * stride), base);
     hn::Store(p, d, s + n * stride);
     sum = hn::Add(sum, p);
   }
-  const V total = hn::MulAdd(hn::Load(d, state.sum + row), keep, hn::Mul(sum, add));
-  hn::Store(total, d, state.sum + row);
-  hn::Store(new_max, d, state.max + row);
+  FoldVector(d, chunk_max, sum, state, row);
   hn::Store(chunk_max, d, state.chunk_max + row);
-  hn::Store(keep, d, state.keep + row);
-  hn::Store(add, d, state.add + row);
 }
 
 }  // namespace HWY_NAMESPACE

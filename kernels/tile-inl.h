@@ -19,10 +19,12 @@
 #include "kernels/prefetch.h"
 #include "kernels/result-inl.h"
 #include "kernels/rows.h"
+#include "kernels/score_terms-inl.h"
 #include "kernels/scores-inl.h"
 #include "kernels/scratch.h"
 #include "kernels/select-inl.h"
 #include "kernels/softmax-inl.h"
+#include "kernels/state-inl.h"
 #include "kernels/tile.h"
 #include "kernels/transpose-inl.h"
 #include "kernels/weighted_sum-inl.h"
@@ -50,6 +52,7 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   const size_t lanes = hn::Lanes(d);
   const size_t rows = kVectors * lanes;
   Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s, ahead);
+  if (tile.softcap > 0) CapScores(d, tile.softcap, chunk.keys * rows, scratch.s);
   MaskScores(d, tile, chunk, rows, scratch);
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);

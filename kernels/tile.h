@@ -41,7 +41,10 @@ struct TileArgs {
   const uint64_t* lane_bits;
   int64_t origin;  // where the chunk grid begins, 0 to 127
   EmptyRows empty_rows;
-  float* scratch;  // ScratchFloats() floats, 64-byte aligned
+  int64_t k_len;       // all keys, for the mean of v that empty rows may want
+  float softcap;       // the contract's g: softcap * log2(e); 0 = none
+  const float* sinks;  // [vectors * lanes], -inf = none; null without sinks
+  float* scratch;      // ScratchFloats() floats, 64-byte aligned
 
   // What the same thread computes next, to be fetched in the meantime, or null; and whether its
   // keys are others than this tile's.

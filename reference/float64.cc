@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "reference/impl.h"
@@ -15,26 +16,32 @@ namespace {
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kEpsilon = 0x1p-24;  // half an ulp of 1 in f32
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A score in natural units, and the sum of the sizes of its products in units of log 2.
+// In units of log 2: a score, and the sum of the sizes of its products.
 struct Score {
   double value = 0;
   double size = 0;
 };
 
-// Scores outside the range of f32 are infinite: there the exact arithmetic has no finite number.
+// Outside the range of f32 it is infinite: there the exact arithmetic has no finite number.
+double ToFloatRange(double x) {
+  return std::isinf(static_cast<float>(x)) ? std::copysign(kInfinity, x) : x;
+}
+
 Score ScoreOf(const ReferenceRow& row, int64_t j) {
   const float* q = row.Query();
   const float* k = row.Key(j);
   Score score;
   for (int64_t d = 0; d < row.dim(); ++d) {
-    const double product = row.scale() * q[d] * k[d];
+    const double product = row.scale() * q[d] * k[d] * kLog2E;
     score.value += product;
-    score.size += std::fabs(product) * kLog2E;
+    score.size += std::fabs(product);
   }
-  const double log2_value = score.value * kLog2E;
-  if (std::isinf(static_cast<float>(log2_value))) {
-    score.value = std::copysign(kInfinity, score.value);
+  score.value = ToFloatRange(score.value);
+  if (row.softcap() > 0) {
+    const double cap = row.softcap() * kLog2E;
+    score.value = cap * std::tanh(score.value / cap);
   }
   return score;
 }
@@ -42,53 +49,73 @@ Score ScoreOf(const ReferenceRow& row, int64_t j) {
 // The larger one, where `x` counts only if it is finite.
 double MaxFinite(double max, double x) { return std::isfinite(x) ? std::max(max, x) : max; }
 
-// The bounds of `row`, from its largest Score::size and |v|.
-void SetBounds(const ReferenceRow& row, double n, double size, double v, Float64Row* result) {
-  const double dim = static_cast<double>(row.dim());
-  const double from_scores = kEpsilon * (dim + 2) * size;
-  result->out_bound = v * (kEpsilon * (64 + 2 * std::min(n, 128.0) + n / 64) + 2 * from_scores);
-  const double lse = std::isfinite(result->lse) ? std::fabs(result->lse) : 0;
-  result->lse_bound = 1e-5 * std::max(1.0, lse) + from_scores;
+// The mean of v over `keys`, weighed by 2^score, with its bounds. `sink` and the scores are in
+// units of log 2, below infinity, and not all -inf.
+Float64Row WeightedMean(const ReferenceRow& row, const std::vector<int64_t>& keys,
+                        const std::vector<Score>& scores, double sink) {
+  double max = sink, size = 0, largest_v = 0;
+  for (const Score& score : scores) {
+    max = std::max(max, score.value);
+    size = MaxFinite(size, score.size);
+  }
+  double sum = std::exp2(sink - max);
+  for (const Score& score : scores) sum += std::exp2(score.value - max);
+
+  Float64Row result;
+  result.lse = (max + std::log2(sum)) / kLog2E;
+  result.out.assign(static_cast<size_t>(row.v_dim()), 0.0);
+  for (size_t n = 0; n < keys.size(); ++n) {
+    const double weight = std::exp2(scores[n].value - max) / sum;
+    const float* v = row.Value(keys[n]);
+    for (size_t d = 0; d < result.out.size(); ++d) {
+      result.out[d] += weight * v[d];
+      largest_v = MaxFinite(largest_v, std::fabs(v[d]));
+    }
+  }
+  const double n = static_cast<double>(keys.size());
+  const double from_scores = kEpsilon * static_cast<double>(row.dim() + 2) * size;
+  result.out_bound =
+      largest_v * (kEpsilon * (64 + 2 * std::min(n, 128.0) + n / 64) + 2 * from_scores);
+  result.lse_bound = 1e-5 * std::max(1.0, std::fabs(result.lse)) + from_scores;
+  return result;
+}
+
+Float64Row Constant(const ReferenceRow& row, double out, double lse) {
+  Float64Row result;
+  result.out.assign(static_cast<size_t>(row.v_dim()), out);
+  result.lse = lse;
+  return result;
+}
+
+Float64Row EmptyRow(const ReferenceRow& row) {
+  if (row.empty_rows() == EmptyRows::kNan) return Constant(row, kNan, -kInfinity);
+  if (row.empty_rows() != EmptyRows::kUniform || row.k_len() == 0) {
+    return Constant(row, 0, -kInfinity);
+  }
+  std::vector<int64_t> keys(static_cast<size_t>(row.k_len()));
+  std::iota(keys.begin(), keys.end(), int64_t{0});
+  Float64Row result = WeightedMean(row, keys, std::vector<Score>(keys.size()), -kInfinity);
+  result.lse = -kInfinity;
+  return result;
 }
 
 }  // namespace
 
 Float64Row EvaluateFloat64(const ReferenceRow& row) {
   const std::vector<int64_t> keys = AllowedKeys(row, 0, row.k_len());
+  const double sink = row.Sink() * kLog2E;
   std::vector<Score> scores;
-  double max = -kInfinity, size = 0, largest_v = 0;
+  double max = sink;
   bool nan = false;
   for (int64_t j : keys) {
     scores.push_back(ScoreOf(row, j));
-    const Score& score = scores.back();
-    nan = nan || std::isnan(score.value) || score.value == kInfinity;
-    max = std::max(max, score.value);
-    size = MaxFinite(size, score.size);
-    const float* v = row.Value(j);
-    for (int64_t d = 0; d < row.v_dim(); ++d) largest_v = MaxFinite(largest_v, std::fabs(v[d]));
+    const double value = scores.back().value;
+    nan = nan || std::isnan(value) || value == kInfinity;
+    max = std::max(max, value);
   }
-
-  Float64Row result;
-  const size_t v_dim = static_cast<size_t>(row.v_dim());
-  if (nan) {
-    result.lse = std::numeric_limits<double>::quiet_NaN();
-    result.out.assign(v_dim, result.lse);
-    return result;
-  }
-  result.out.assign(v_dim, 0.0);
-  result.lse = -kInfinity;
-  if (max == -kInfinity) return result;
-
-  double sum = 0;
-  for (const Score& score : scores) sum += std::exp(score.value - max);
-  result.lse = max + std::log(sum);
-  for (size_t n = 0; n < keys.size(); ++n) {
-    const double weight = std::exp(scores[n].value - max) / sum;
-    const float* v = row.Value(keys[n]);
-    for (size_t d = 0; d < v_dim; ++d) result.out[d] += weight * v[d];
-  }
-  SetBounds(row, static_cast<double>(keys.size()), size, largest_v, &result);
-  return result;
+  if (nan) return Constant(row, kNan, kNan);
+  if (max == -kInfinity) return EmptyRow(row);
+  return WeightedMean(row, keys, scores, sink);
 }
 
 }  // namespace internal

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "skipattn/plan.h"
@@ -15,6 +16,8 @@ inline namespace v0 {
 struct Reference::Impl {
   Problem problem;
   double scale = 0;
+  double softcap = 0;  // 0 = none
+  EmptyRows empty_rows = EmptyRows::kZero;
   std::vector<int64_t> key_origin;  // of the options: none, one, or one per batch entry
 
   // A plane is one [q_len, k_len] table. Batch entries, and heads, that the mask does not tell
@@ -42,6 +45,13 @@ class ReferenceRow {
   int64_t v_dim() const { return impl_.problem.v_dim; }
   int64_t k_len() const { return impl_.problem.k_len; }
   double scale() const { return impl_.scale; }
+  double softcap() const { return impl_.softcap; }
+  EmptyRows empty_rows() const { return impl_.empty_rows; }
+  /// -inf = none.
+  float Sink() const {
+    if (!args_.sinks.given()) return -std::numeric_limits<float>::infinity();
+    return static_cast<const float*>(args_.sinks.data)[h_ * args_.sinks.stride[0]];
+  }
 
   bool Allows(int64_t j) const {
     return impl_.allowed[impl_.RowOf(b_, h_, i_) * static_cast<size_t>(k_len()) +
@@ -73,11 +83,14 @@ class ReferenceRow {
 /// The keys in [begin, end) that the row attends, ascending.
 std::vector<int64_t> AllowedKeys(const ReferenceRow& row, int64_t begin, int64_t end);
 
-/// The exact arithmetic: `out` [v_dim] and, if not null, `lse`. Needs a ScopedFloatEnv around it.
+/// The exact arithmetic: `out` [v_dim] (not of an empty row that is kept) and, if not null, `lse`.
+/// Needs a ScopedFloatEnv around it.
 void EvaluateExact(const ReferenceRow& row, float* out, float* lse);
 
-/// log2 of a positive normal number, of the exact arithmetic. Here so that its error can be tested.
+/// Of the exact arithmetic: log2 of a positive normal number, and tanh. Here so that their errors
+/// can be tested.
 float Log2(float l);
+float Tanh(float x);
 
 /// The same operation in float64.
 Float64Row EvaluateFloat64(const ReferenceRow& row);

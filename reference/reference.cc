@@ -74,6 +74,8 @@ std::shared_ptr<const Impl> MakeImpl(const Problem& problem, const Mask& mask,
   auto impl = std::make_shared<Impl>();
   impl->problem = problem;
   impl->scale = ScaleOf(problem, options);
+  impl->softcap = options.softcap;
+  impl->empty_rows = options.empty_rows;
   impl->key_origin = options.key_origin;
   const Predicate predicate(problem, mask);
   const int64_t batches = predicate.VariesByBatch() || problem.batch == 0 ? problem.batch : 1;

@@ -29,11 +29,12 @@ Result<const TileConfig*> FindConfig(const internal::KernelTable& table, const s
   return Status::InvalidArgument("config is \"" + name + "\", expected one of " + names);
 }
 
+constexpr double kLog2E = 1.4426950408889634;
+
 /// The contract's c: formed in double and rounded once.
 float QueryScale(const Problem& problem, const AttentionOptions& options) {
   const double dim = static_cast<double>(problem.dim);
   const double scale = options.scale.value_or(1.0 / std::sqrt(dim));
-  constexpr double kLog2E = 1.4426950408889634;
   return static_cast<float>(scale * kLog2E);
 }
 
@@ -66,6 +67,7 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   impl->threads = options.threads > 0 ? options.threads : AvailableThreads();
   impl->parallel_for = options.parallel_for;
   impl->q_scale = QueryScale(problem, options);
+  impl->softcap = static_cast<float>(options.softcap * kLog2E);
   impl->target = *target;
   impl->lanes = table.lanes;
   impl->config = *config;
@@ -146,6 +148,7 @@ Result<Problem> ProblemOf(const RunArgs& args) {
   problem.q_dtype = args.q.dtype;
   problem.kv_dtype = args.k.dtype;
   problem.out_dtype = args.out.dtype;
+  problem.sinks = args.sinks.given();
   if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
   if (Status status = internal::CheckRun(problem, args); !status.ok()) return status;
   return problem;

@@ -20,6 +20,7 @@ struct Plan::Impl {
   int threads = 1;
   ParallelFor parallel_for;
   float q_scale = 1;  // the contract's c
+  float softcap = 0;  // the contract's g; 0 = none
 
   int64_t target = 0;
   size_t lanes = 1;

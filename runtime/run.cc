@@ -58,22 +58,19 @@ struct Workers {
 /// Every row by the definition.
 Status RunReference(const Plan::Impl& plan, const RunArgs& args) {
   const Problem& p = plan.data.problem;
-  std::vector<float> row(static_cast<size_t>(p.v_dim));
+  const auto* stride = args.out.stride;
   for (int64_t b = 0; b < p.batch; ++b) {
     for (int64_t h = 0; h < p.heads; ++h) {
       for (int64_t i = 0; i < p.q_len; ++i) {
         float lse;
-        Status status = plan.reference->ExactRow(args, b, h, i, row.data(), &lse);
+        float* out =
+            static_cast<float*>(args.out.data) + b * stride[0] + h * stride[1] + i * stride[2];
+        Status status = plan.reference->ExactRow(args, b, h, i, out, &lse);
         if (!status.ok()) return status;
         if (args.lse.given()) {
-          const int64_t* stride = args.lse.stride;
-          static_cast<float*>(args.lse.data)[b * stride[0] + h * stride[1] + i * stride[2]] = lse;
+          const int64_t* step = args.lse.stride;
+          static_cast<float*>(args.lse.data)[b * step[0] + h * step[1] + i * step[2]] = lse;
         }
-        if (lse == -INFINITY && plan.empty_rows == EmptyRows::kKeep) continue;
-        const int64_t* stride = args.out.stride;
-        std::copy(
-            row.begin(), row.end(),
-            static_cast<float*>(args.out.data) + b * stride[0] + h * stride[1] + i * stride[2]);
       }
     }
   }

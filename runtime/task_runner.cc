@@ -38,6 +38,7 @@ struct TaskRunner::Job {
   const float* q[kMaxTileRows];
   float* out[kMaxTileRows];
   float* lse[kMaxTileRows];
+  float sinks[kMaxTileRows];
   int64_t lo[kMaxTileRows], hi[kMaxTileRows];
 };
 
@@ -54,7 +55,7 @@ TaskRunner::TaskRunner(const Plan::Impl& plan, const RunArgs& args, void* shared
 
 void TaskRunner::Run(const Task& task, const Task* next, float* scratch) const {
   if (task.tile_begin == task.tile_end) {
-    FillEmptyRows(task);
+    FillEmptyRows(task, scratch);
     return;
   }
   const Plane& plane = plan_.data.PlaneOf(task.b, task.slot);
@@ -107,6 +108,12 @@ void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
   args.lane_bits = plane.lane_bits.data();
   args.origin = tile.origin;
   args.empty_rows = plan_.empty_rows;
+  args.k_len = data.problem.k_len;
+  args.softcap = plan_.softcap;
+  if (args_.sinks.given()) {
+    std::fill(job.sinks + tile.lanes, job.sinks + kMaxTileRows, 0.0f);
+    args.sinks = job.sinks;
+  }
   // Lane by lane, the heads of one query row after the other; dividing for each lane would show.
   int64_t row = tile.first_lane / data.params.heads;
   int64_t head = tile.first_lane % data.params.heads;
@@ -116,6 +123,7 @@ void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
     job.q[lane] = At<const float>(args_.q, task.b, q_head, query);
     job.out[lane] = At<float>(args_.out, task.b, q_head, query);
     if (args.lse != nullptr) job.lse[lane] = At<float>(args_.lse, task.b, q_head, query);
+    if (args.sinks != nullptr) job.sinks[lane] = Sink(q_head);
     job.lo[lane] = plane.intervals[static_cast<size_t>(row)].begin;
     job.hi[lane] = plane.intervals[static_cast<size_t>(row)].end;
     if (++head == data.params.heads) {
@@ -141,20 +149,62 @@ void TaskRunner::RunPart(const Task& task, const Tile& tile, TileArgs& args) con
   }
 }
 
-void TaskRunner::FillEmptyRows(const Task& task) const {
+void TaskRunner::FillEmptyRows(const Task& task, float* scratch) const {
   const PlanData& data = plan_.data;
+  const bool plain = !args_.sinks.given() &&
+                     (plan_.empty_rows == EmptyRows::kZero || plan_.empty_rows == EmptyRows::kKeep);
+  const Runs& empty_rows = data.PlaneOf(task.b, task.slot).empty_rows;
   for (int64_t n = 0; n < data.params.heads; ++n) {
     const int64_t head = task.slot * data.params.heads + n;
-    for (const internal::Run& run : data.PlaneOf(task.b, task.slot).empty_rows) {
-      if (args_.lse.given()) FillLse(task.b, head, run);
+    if (!plain) {
+      FillLikeFirst(task.b, head, empty_rows, scratch);
+      continue;
+    }
+    for (const internal::Run& run : empty_rows) {
+      if (args_.lse.given()) FillLse(task.b, head, run, -INFINITY);
       if (plan_.empty_rows == EmptyRows::kZero) FillZero(task.b, head, run);
     }
   }
 }
 
-void TaskRunner::FillLse(int64_t b, int64_t head, const internal::Run& run) const {
+/// All rows of a head that have no key are the same: the first is computed, as a fold over no
+/// chunks, and the others are copies.
+void TaskRunner::FillLikeFirst(int64_t b, int64_t head, const Runs& rows, float* scratch) const {
+  const Problem& p = plan_.data.problem;
+  const int64_t first = rows.front().begin;
+  float* out = At<float>(args_.out, b, head, first);
+  float lse_value, sinks[kMaxTileRows] = {Sink(head)};
+  float* lse = &lse_value;
+  TileArgs args = {};
+  args.rows = 1;
+  args.out = &out;
+  args.lse = &lse;
+  args.v_dim = static_cast<size_t>(p.v_dim);
+  args.v = At<const float>(args_.v, b, head / (p.heads / p.kv_heads), 0);
+  args.v_stride = args_.v.stride[2];
+  args.k_len = p.k_len;
+  args.empty_rows = plan_.empty_rows;
+  args.sinks = sinks;
+  args.scratch = scratch;
+  plan_.fold(args, plan_.lanes);
+  const bool kept = lse_value == -INFINITY && plan_.empty_rows == EmptyRows::kKeep;
+  for (const internal::Run& run : rows) {
+    if (args_.lse.given()) FillLse(b, head, run, lse_value);
+    for (int64_t query = run.begin; query < run.end && !kept; ++query) {
+      if (query == first) continue;
+      std::copy_n(out, p.v_dim, At<float>(args_.out, b, head, query));
+    }
+  }
+}
+
+float TaskRunner::Sink(int64_t head) const {
+  if (!args_.sinks.given()) return -INFINITY;
+  return static_cast<const float*>(args_.sinks.data)[head * args_.sinks.stride[0]];
+}
+
+void TaskRunner::FillLse(int64_t b, int64_t head, const internal::Run& run, float lse) const {
   for (int64_t query = run.begin; query < run.end; ++query) {
-    *At<float>(args_.lse, b, head, query) = -INFINITY;
+    *At<float>(args_.lse, b, head, query) = lse;
   }
 }
 

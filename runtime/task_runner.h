@@ -29,9 +29,12 @@ class TaskRunner {
 
   void Prepare(const Task& task, int64_t tile, Job& job) const;
   void RunPart(const Task& task, const Tile& tile, TileArgs& args) const;
-  void FillEmptyRows(const Task& task) const;
-  void FillLse(int64_t b, int64_t head, const internal::Run& run) const;
+  void FillEmptyRows(const Task& task, float* scratch) const;
+  void FillLikeFirst(int64_t b, int64_t head, const Runs& rows, float* scratch) const;
+  void FillLse(int64_t b, int64_t head, const internal::Run& run, float lse) const;
   void FillZero(int64_t b, int64_t head, const internal::Run& run) const;
+
+  float Sink(int64_t head) const;
 
   const Plan::Impl& plan_;
   const RunArgs& args_;

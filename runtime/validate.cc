@@ -113,7 +113,7 @@ Status CheckOverlap(const RunArgs& args) {
   const struct Named {
     const char* name;
     ConstTensor view;
-  } read[] = {{"q", args.q}, {"k", args.k}, {"v", args.v}},
+  } read[] = {{"q", args.q}, {"k", args.k}, {"v", args.v}, {"sinks", args.sinks}},
     written[] = {{"out", args.out}, {"lse", args.lse}};
   for (const Named& one : written) {
     if (!one.view.given()) continue;
@@ -123,7 +123,7 @@ Status CheckOverlap(const RunArgs& args) {
                  "strides that keep all elements apart");
     }
     for (const Named& other : read) {
-      if (MayOverlap(one.view, other.view)) {
+      if (other.view.given() && MayOverlap(one.view, other.view)) {
         return Bad(one.name, std::string("in the memory of ") + other.name, "memory of its own");
       }
     }
@@ -193,14 +193,24 @@ Status CheckProblem(const Problem& p) {
   return {};
 }
 
+Status CheckSoftcap(double softcap) {
+  if (softcap == 0) return {};
+  // A normal number of f32 in units of log 2 too, as scores are divided by it.
+  constexpr double kLeast = 1e-38, kMost = 2e38;
+  if (softcap >= kLeast && softcap <= kMost) return {};
+  return Bad("softcap", Number(softcap), "0 (none) or a number from 1e-38 to 2e38");
+}
+
 Status CheckOptions(const Problem& problem, const AttentionOptions& options) {
   // Finite in f32 as well, times log2(e): otherwise every score would be infinite or NaN.
   constexpr double kMaxScale = std::numeric_limits<float>::max() / 1.4426950408889634;
   if (options.scale.has_value() && !(std::fabs(*options.scale) <= kMaxScale)) {
     return Bad("scale", Number(*options.scale), "a finite number of at most " + Number(kMaxScale));
   }
-  Status status =
-      CheckEnum("empty_rows", options.empty_rows, EmptyRows::kKeep, "0 (zero) or 1 (keep)");
+  Status status = CheckSoftcap(options.softcap);
+  if (!status.ok()) return status;
+  status = CheckEnum("empty_rows", options.empty_rows, EmptyRows::kNan,
+                     "0 (zero), 1 (keep), 2 (uniform) or 3 (nan)");
   if (!status.ok()) return status;
   status = CheckEnum("precision", options.precision, Precision::kExact, "0 (exact)");
   if (!status.ok()) return status;
@@ -216,6 +226,26 @@ Status CheckOptions(const Problem& problem, const AttentionOptions& options) {
   return CheckThreads(options.threads, "all that the process may use");
 }
 
+// An input that is given where, and only where, the problem has it.
+Status CheckGiven(const char* name, bool expected, const ConstTensor& view) {
+  if (view.given() == expected) return {};
+  return expected ? Bad(name, "not given", "an array, as the problem says")
+                  : Bad(name, "given", "none, as the problem has none");
+}
+
+Status CheckSinks(const Problem& p, const ConstTensor& sinks) {
+  if (Status status = CheckGiven("sinks", p.sinks, sinks); !status.ok()) return status;
+  if (!p.sinks) return {};
+  Status status = CheckView(sinks, {"sinks", DType::kF32, "heads", 1, {p.heads}});
+  if (!status.ok()) return status;
+  for (int64_t h = 0; h < p.heads; ++h) {
+    const float sink = static_cast<const float*>(sinks.data)[h * sinks.stride[0]];
+    if (sink <= 1e30f) continue;
+    return Bad("sinks[" + to_string(h) + "]", Number(sink), "at most 1e30, or -inf for none");
+  }
+  return {};
+}
+
 Status CheckInputs(const Problem& p, const RunArgs& args) {
   Status status = CheckTensor(
       args.q, {"q", p.q_dtype, "batch, heads, q_len, dim", 4, {p.batch, p.heads, p.q_len, p.dim}});
@@ -224,11 +254,12 @@ Status CheckInputs(const Problem& p, const RunArgs& args) {
       args.k,
       {"k", p.kv_dtype, "batch, kv_heads, k_len, dim", 4, {p.batch, p.kv_heads, p.k_len, p.dim}});
   if (!status.ok()) return status;
-  return CheckTensor(args.v, {"v",
-                              p.kv_dtype,
-                              "batch, kv_heads, k_len, v_dim",
-                              4,
-                              {p.batch, p.kv_heads, p.k_len, p.v_dim}});
+  status = CheckTensor(args.v, {"v",
+                                p.kv_dtype,
+                                "batch, kv_heads, k_len, v_dim",
+                                4,
+                                {p.batch, p.kv_heads, p.k_len, p.v_dim}});
+  return status.ok() ? CheckSinks(p, args.sinks) : status;
 }
 
 Status CheckRun(const Problem& p, const RunArgs& args) {

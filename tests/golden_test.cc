@@ -18,6 +18,9 @@ struct Golden {
   int64_t batch, heads, kv_heads, q_len, k_len, dim, v_dim;
   std::function<Mask()> mask;
   uint64_t hash;
+  double softcap = 0;
+  bool sinks = false;
+  EmptyRows empty_rows = EmptyRows::kZero;
 };
 
 const std::vector<int64_t> kLengths = {200, 1, 77}, kBegin = {3, 130, 0}, kEnd = {190, 131, 200};
@@ -52,6 +55,15 @@ const Golden kGolden[] = {
     {"irregular pairs", 1, 2, 2, 200, 200, 12, 33,
      [] { return mask::Dense(IrregularPairs(), "qk"); }, 0x15053f346a154db9},
     {"one key", 2, 1, 1, 5, 1, 3, 3, [] { return Mask(); }, 0x8c2018fe3537fef2},
+    {"softcap", 1, 2, 2, 60, 300, 24, 16, [] { return Mask(); }, 0x2e175732c3cd6199, 1.5},
+    {"sinks, padding", 3, 4, 2, 200, 200, 8, 12,
+     [] { return mask::KeyLengths(kLengths) & mask::QueryLengths(kLengths); }, 0x2d08c5e0fda20eec,
+     0, true},
+    {"uniform", 3, 2, 1, 200, 200, 8, 12,
+     [] { return mask::KeyRange(kBegin, kEnd) & mask::Causal(); }, 0xd0beacd4e3442844, 0, false,
+     EmptyRows::kUniform},
+    {"nan", 3, 2, 1, 200, 200, 8, 12, [] { return mask::KeyRange(kBegin, kEnd) & mask::Causal(); },
+     0x3688c8d6ce10e4c4, 0, false, EmptyRows::kNan},
 };
 
 uint64_t Hash(const Outputs& outputs) {
@@ -74,8 +86,9 @@ class GoldenTest : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(GoldenTest, Hash) {
   const Golden& golden = GetParam();
-  const Problem problem = {golden.batch, golden.heads, golden.kv_heads, golden.q_len,
-                           golden.k_len, golden.dim,   golden.v_dim};
+  Problem problem = {golden.batch, golden.heads, golden.kv_heads, golden.q_len,
+                     golden.k_len, golden.dim,   golden.v_dim};
+  problem.sinks = golden.sinks;
   Rng rng(2024);
   AttentionCase data(rng, problem);
   data.out_heads_inside = false;
@@ -89,6 +102,8 @@ TEST_P(GoldenTest, Hash) {
     ran.insert(what);
   };
   AttentionOptions options;
+  options.softcap = golden.softcap;
+  options.empty_rows = golden.empty_rows;
   options.backend = Backend::kReference;
   expect(options, "the reference");
   options.backend = Backend::kAuto;

@@ -60,7 +60,9 @@ struct Inputs {
       : problem(p),
         q(Array4::Random({p.batch, p.heads, p.q_len, p.dim}, seed)),
         k(Array4::Random({p.batch, p.kv_heads, p.k_len, p.dim}, seed + 1)),
-        v(Array4::Random({p.batch, p.kv_heads, p.k_len, p.v_dim}, seed + 2)) {}
+        v(Array4::Random({p.batch, p.kv_heads, p.k_len, p.v_dim}, seed + 2)) {
+    if (p.sinks) sinks = Array4::Random({1, 1, 1, p.heads}, seed + 3).data;
+  }
 
   /// Without an output.
   RunArgs Args() const {
@@ -68,11 +70,13 @@ struct Inputs {
     args.q = q.View();
     args.k = k.View();
     args.v = v.View();
+    if (problem.sinks) args.sinks = sinks;
     return args;
   }
 
   Problem problem;
   Array4 q, k, v;
+  std::vector<float> sinks;
 };
 
 /// One head and batch entry unless changed; `dim` of q, k, v and out.

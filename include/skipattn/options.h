@@ -13,10 +13,13 @@ namespace skipattn {
 inline namespace v0 {
 
 /// What a query row without a key to attend (or whose scores are all -inf) gives. Its lse is -inf
-/// in any case.
+/// in any case. With a sink (other than -inf) no row is empty: such a row gives out = 0 and the lse
+/// of the sink alone, whatever is chosen here.
 enum class EmptyRows : uint8_t {
-  kZero,  ///< out = 0
-  kKeep,  ///< out stays as it was
+  kZero,     ///< out = 0
+  kKeep,     ///< out stays as it was
+  kUniform,  ///< out = the mean of v over all keys, masked ones included (0 without keys)
+  kNan,      ///< out = NaN
 };
 
 /// Which arithmetic. `kExact` is defined to the last bit.
@@ -45,6 +48,10 @@ struct ParallelFor {
 struct AttentionOptions {
   /// Factor of q . k; 1 / sqrt(dim) when not given.
   std::optional<double> scale;
+
+  /// c: a score s becomes c * tanh(s / c), before any bias; 0 = no cap.
+  double softcap = 0;
+
   EmptyRows empty_rows = EmptyRows::kZero;
   Precision precision = Precision::kExact;
 

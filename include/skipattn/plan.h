@@ -15,8 +15,9 @@
 namespace skipattn {
 inline namespace v0 {
 
-/// Sizes and types. `batch`, `q_len` and `k_len` may be 0, the others may not. Query head h reads
-/// key head h / (heads / kv_heads), so `kv_heads` divides `heads`.
+/// Sizes and types, and what the runs will bring beside q, k and v. `batch`, `q_len` and `k_len`
+/// may be 0, the others may not. Query head h reads key head h / (heads / kv_heads), so `kv_heads`
+/// divides `heads`.
 struct Problem {
   int64_t batch = 0;
   int64_t heads = 0;
@@ -28,6 +29,7 @@ struct Problem {
   DType q_dtype = DType::kF32;
   DType kv_dtype = DType::kF32;
   DType out_dtype = DType::kF32;
+  bool sinks = false;  ///< RunArgs::sinks is given
 };
 
 /// What differs from run to run: where the tensors are. All views are addressed
@@ -39,6 +41,10 @@ struct RunArgs {
   ConstTensor v;  ///< [B, kv_heads, k_len, v_dim]
   Tensor out;     ///< [B, heads, q_len, v_dim]; must not overlap an input or itself
   Tensor lse;     ///< optional, f32 [B, heads, q_len]: natural log of the sum of exp(score)
+
+  /// One logit per query head, f32 [heads], where the problem says so: exp(sink) joins the sum of
+  /// exp(score), in lse too, and has no value. At most 1e30, not NaN; -inf = none for that head.
+  ConstTensor sinks;
 
   /// Scratch of `Plan::workspace_bytes(threads)` bytes, aligned to 64; null = the library keeps
   /// one per thread.

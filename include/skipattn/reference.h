@@ -16,7 +16,7 @@ inline namespace v0 {
 
 /// One query row in float64.
 struct Float64Row {
-  std::vector<double> out;  ///< [v_dim]; 0 for an empty row
+  std::vector<double> out;  ///< [v_dim]; 0 for an empty row that is kept
   double lse = 0;
   double out_bound = 0;  ///< what the exact arithmetic may differ from `out` at most
   double lse_bound = 0;
@@ -33,7 +33,7 @@ class SKIPATTN_API Reference {
   bool Allows(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
   /// The exact arithmetic for query row (b, h, i): `out` [v_dim] and `lse` (may be null) are
-  /// written, zeros and -inf for an empty row. Reads q, k and v of `args` only.
+  /// written, but for the `out` of an empty row that is kept. Reads the inputs of `args` only.
   Status ExactRow(const RunArgs& args, int64_t b, int64_t h, int64_t i, float* out,
                   float* lse) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 namespace skipattn::cases {
 namespace {
@@ -29,6 +30,8 @@ class Row {
     const int64_t kv_head = b * k[1] + h / (q[1] / k[1]);
     dim_ = q[3];
     v_dim_ = x.qkv[kV].shape[3];
+    k_len_ = k[2];
+    if (!x.sinks.empty()) sink_ = x.sinks[static_cast<size_t>(h)] * kLog2E;
     q_ = x.qkv[kQ].values.data() + row * dim_;
     k_ = x.qkv[kK].values.data() + kv_head * k[2] * dim_;
     v_ = x.qkv[kV].values.data() + kv_head * k[2] * v_dim_;
@@ -44,28 +47,46 @@ class Row {
     double* out = result->out.data() + row * static_cast<size_t>(v_dim_);
     if (top == -INFINITY) {  // an empty row
       result->score[row] = 0;
+      if (sink_ > -INFINITY) {
+        result->lse[row] = sink_ / kLog2E;
+      } else if (x_.options.empty_rows == EmptyRows::kNan) {
+        std::fill_n(out, v_dim_, NAN);
+      } else if (x_.options.empty_rows == EmptyRows::kUniform) {
+        keys_.resize(static_cast<size_t>(k_len_));
+        std::iota(keys_.begin(), keys_.end(), int64_t{0});
+        result->keys[row] = static_cast<double>(k_len_);
+        AddValues(std::vector<double>(keys_.size(), 1.0 / static_cast<double>(k_len_)), out,
+                  &result->v[row]);
+      }
       return;
-    }
-    for (int64_t j : keys_) {
-      for (int64_t d = 0; d < v_dim_; ++d) RaiseTo(v_[j * v_dim_ + d], &result->v[row]);
     }
     if (!(top < INFINITY)) {
       std::fill_n(out, v_dim_, NAN);
       result->lse[row] = NAN;
       return;
     }
-    double sum = 0;
-    for (double score : scores_) sum += std::exp2(score - top);
-    for (size_t n = 0; n < keys_.size(); ++n) {
-      const double weight = std::exp2(scores_[n] - top) / sum;
-      for (int64_t d = 0; d < v_dim_; ++d) out[d] += weight * v_[keys_[n] * v_dim_ + d];
-    }
-    result->lse[row] = (top + std::log2(sum)) / kLog2E;
+    const double all = std::max(top, sink_);
+    double sum = std::exp2(sink_ - all);
+    for (double score : scores_) sum += std::exp2(score - all);
+    std::vector<double> weights;
+    for (double score : scores_) weights.push_back(std::exp2(score - all) / sum);
+    AddValues(weights, out, &result->v[row]);
+    result->lse[row] = (all + std::log2(sum)) / kLog2E;
   }
 
  private:
+  void AddValues(const std::vector<double>& weights, double* out, double* largest) const {
+    for (size_t n = 0; n < keys_.size(); ++n) {
+      for (int64_t d = 0; d < v_dim_; ++d) {
+        out[d] += weights[n] * v_[keys_[n] * v_dim_ + d];
+        RaiseTo(v_[keys_[n] * v_dim_ + d], largest);
+      }
+    }
+  }
+
   void Score(double* largest) {
     const double scale = x_.options.scale.value_or(1 / std::sqrt(static_cast<double>(dim_)));
+    const double cap = x_.options.softcap;
     for (int64_t j : keys_) {
       double score = 0, magnitude = 0;
       for (int64_t d = 0; d < dim_; ++d) {
@@ -73,7 +94,9 @@ class Row {
         score += term;
         magnitude += std::abs(term);
       }
-      scores_.push_back(ToFloatRange(ToFloatRange(score) * kLog2E));
+      score = ToFloatRange(score);
+      if (cap > 0) score = cap * std::tanh(score / cap);
+      scores_.push_back(ToFloatRange(score * kLog2E));
       RaiseTo(magnitude * kLog2E, largest);
     }
   }
@@ -89,7 +112,8 @@ class Row {
   }
 
   const Inputs& x_;
-  int64_t dim_, v_dim_;
+  int64_t dim_, v_dim_, k_len_;
+  double sink_ = -INFINITY;  // in units of log 2
   const double *q_, *k_, *v_;
   std::vector<int64_t> keys_;
   std::vector<double> scores_;  // in units of log 2

@@ -9,6 +9,11 @@ DType DTypeOfName(const std::string& name) {
   return name == "f16" ? DType::kF16 : name == "bf16" ? DType::kBF16 : DType::kF32;
 }
 
+EmptyRows PolicyOfName(const std::string& name) {
+  if (name == "uniform") return EmptyRows::kUniform;
+  return name == "nan" ? EmptyRows::kNan : EmptyRows::kZero;
+}
+
 Array ReadOperand(const Json& one, Operand n, const Shape& shape) {
   // Where all heads share one, the file means that one.
   Shape drawn = shape;
@@ -42,6 +47,11 @@ Inputs MakeInputs(const Json& one) {
   }
   x.mask = ReadMask(one.value("mask", Json()), {B, Hq, Tq, Tk});
   if (one.contains("scale")) x.options.scale = one["scale"].get<double>();
+  x.options.softcap = one.value("softcap", 0.0);
+  x.options.empty_rows = PolicyOfName(one.value("empty_rows", "zero"));
+  for (const Json& sink : one.value("sinks", Json::array())) {
+    x.sinks.push_back(static_cast<float>(Number(sink)));
+  }
   if (one.contains("key_origin")) x.options.key_origin = ReadOrigin(one["key_origin"]);
   x.options.threads = one.value("threads", 0);
   return x;

@@ -20,6 +20,7 @@ struct Inputs {
   DType dtype[kOperands] = {DType::kF32, DType::kF32, DType::kF32};
   CaseMask mask;
   AttentionOptions options;
+  std::vector<float> sinks;  ///< [Hq]; empty = none
   std::string layout = "bhtd";
 
   Sizes sizes() const {

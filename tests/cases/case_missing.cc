@@ -17,13 +17,10 @@ constexpr Feature kMissingForms[] = {
     {"soft_bias", "no bias"},
 };
 
-constexpr Feature kMissingFields[] = {
-    {"bias", "no bias"}, {"softcap", "no softcap"}, {"sinks", "no sinks"}};
+constexpr Feature kMissingFields[] = {{"bias", "no bias"}};
 
 // Of empty_rows.
 constexpr Feature kMissingPolicies[] = {
-    {"uniform", "no empty_rows = uniform"},
-    {"nan", "no empty_rows = nan"},
     {"mean", "empty_rows is an enum: a wrong name does not compile"},
 };
 

@@ -127,6 +127,7 @@ Outputs Run(const Inputs& inputs, const Way& way) {
   args.q = operands.view(kQ);
   args.k = operands.view(kK);
   args.v = operands.view(kV);
+  if (!inputs.sinks.empty()) args.sinks = inputs.sinks;
   args.out = out.view();
   args.lse = lse.view();
   AttentionOptions options = inputs.options;

@@ -39,6 +39,7 @@ Problem DrawProblem(Rng& rng) {
     if (square) p.k_len = p.q_len;
     if (p.q_len == 1) p.k_len = (p.k_len + 1) / 2;
   }
+  p.sinks = OneIn(rng, 4);
   if (OneIn(rng, 50)) *Pick(rng, {&p.batch, &p.q_len, &p.k_len}) = 0;
   return p;
 }
@@ -97,7 +98,12 @@ void FuzzCase::DrawOptions(Rng& rng) {
   const double scale = Pick(rng, {0.0, 0.0, 0.0, 0.3, -0.7, 1e-40, 30.0, 2e38});
   if (scale != 0.0 || OneIn(rng, 20)) options.scale = scale;
   tame = tame && std::fabs(scale) < 1;
-  if (OneIn(rng, 3)) options.empty_rows = EmptyRows::kKeep;
+  if (OneIn(rng, 4)) options.softcap = Pick(rng, {1e-38, 0.5, 3.0, 50.0, 2e38});
+  options.empty_rows = static_cast<EmptyRows>(PickOf(rng, {0, 0, 1, 2, 3}));
+  for (float& sink : data.sinks) {
+    if (OneIn(rng, 4)) sink = Pick(rng, {-INFINITY, -3e38f, -100.0f, 100.0f, 1e30f});
+    tame = tame && std::fabs(sink) <= 100;
+  }
   const int64_t origins = PickOf(rng, {0, 0, 1, problem.batch});
   for (int64_t n = 0; n < origins; ++n) {
     options.key_origin.push_back(
@@ -148,9 +154,10 @@ void FuzzCase::FindLiveRows() {
         }
       }
       for (int64_t j = 0; j < problem.k_len; ++j) {
-        if (!attended[static_cast<size_t>(j)]) continue;
-        live_k.Add(RowOf(k, b, g, j));
-        live_v.Add(RowOf(v, b, g, j));
+        // The mean of all v is read by definition.
+        const bool live = attended[static_cast<size_t>(j)];
+        if (live) live_k.Add(RowOf(k, b, g, j));
+        if (live || options.empty_rows == EmptyRows::kUniform) live_v.Add(RowOf(v, b, g, j));
       }
     }
   }
@@ -170,14 +177,12 @@ RunArgs FuzzCase::Args(Outputs& outputs) {
 Outputs FuzzCase::Exact(const Reference& reference) {
   Outputs outputs = data.EmptyOutputs();
   const RunArgs args = Args(outputs);
-  std::vector<float> row(static_cast<size_t>(problem.v_dim));
   for (int64_t b = 0; b < problem.batch; ++b) {
     for (int64_t h = 0; h < problem.heads; ++h) {
       for (int64_t i = 0; i < problem.q_len; ++i) {
         float* lse = RowOf(args.lse, b, h, i);
-        if (!reference.ExactRow(args, b, h, i, row.data(), lse).ok()) continue;
-        if (*lse == -INFINITY && options.empty_rows == EmptyRows::kKeep) continue;
-        std::copy(row.begin(), row.end(), RowOf(args.out, b, h, i));
+        float* out = RowOf(args.out, b, h, i);
+        if (!reference.ExactRow(args, b, h, i, out, lse).ok()) return outputs;
       }
     }
   }
@@ -224,7 +229,14 @@ std::string FuzzCase::Text() const {
     text += number;
   }
   for (const int64_t origin : options.key_origin) text += " origin " + std::to_string(origin);
-  if (options.empty_rows == EmptyRows::kKeep) text += " keep empty rows";
+  if (options.softcap > 0) {
+    char number[32];
+    std::snprintf(number, sizeof(number), " softcap %g", options.softcap);
+    text += number;
+  }
+  if (problem.sinks) text += " sinks";
+  const char* policies[] = {"", " keep", " uniform", " nan"};
+  text += policies[static_cast<int>(options.empty_rows)];
   return text + (tame ? " tame" : " wild");
 }
 

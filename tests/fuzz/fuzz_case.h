@@ -35,7 +35,7 @@ struct FuzzCase {
 
   Problem problem;
   RandomMask mask;
-  AttentionOptions options;  // scale, empty_rows, key_origin
+  AttentionOptions options;  // scale, softcap, empty_rows, key_origin
   AttentionCase data;
   LiveRows live_q, live_k, live_v;
   int64_t live_pairs = 0, empty_rows = 0;

@@ -79,7 +79,7 @@ TEST(SelectTest, HostileValuesAnywhereGiveTheReferencesBits) {
     if (OneIn(rng, 2)) options.empty_rows = EmptyRows::kKeep;
     const Result<Reference> reference = Reference::Make(problem, random.mask, options);
     ASSERT_TRUE(reference.ok());
-    ExpectOnAllConfigs(data, random.mask, options, data.Exact(*reference, options.empty_rows));
+    ExpectOnAllConfigs(data, random.mask, options, data.Exact(*reference));
     if (HasFatalFailure()) return;
   }
 }

@@ -61,18 +61,20 @@ void ExpectWithinBound(AttentionCase& data, const Reference& reference, Outputs&
 /// One problem on every target and configuration, skipping on and off.
 void ExpectReferenceBits(uint64_t seed) {
   Rng rng(seed);
-  const Problem problem = RandomProblem(rng);
+  Problem problem = RandomProblem(rng);
+  problem.sinks = OneIn(rng, 3);
   const RandomMask random(rng, problem);
   SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Text(problem) + random.text);
   AttentionCase data(rng, problem);
   AttentionOptions options;
   options.threads = 1;
   if (OneIn(rng, 3)) options.scale = 0.3;
-  if (OneIn(rng, 3)) options.empty_rows = EmptyRows::kKeep;
+  if (OneIn(rng, 3)) options.softcap = OneIn(rng, 2) ? 0.7 : 20;
+  options.empty_rows = static_cast<EmptyRows>(Uniform(rng, 0, 3));
   if (OneIn(rng, 4)) options.key_origin = {Uniform(rng, -300, 300)};
   const Result<Reference> reference = Reference::Make(problem, random.mask, options);
   ASSERT_TRUE(reference.ok()) << reference.status().message();
-  const Outputs want = data.Exact(*reference, options.empty_rows);
+  const Outputs want = data.Exact(*reference);
   for (const TargetConfig& one : AllConfigs()) {
     SCOPED_TRACE(one.target + " " + one.config);
     options.target = one.target;

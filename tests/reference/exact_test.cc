@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
@@ -137,8 +138,81 @@ TEST(ExactTest, SignsOfZero) {
   EXPECT_TRUE(SameBits(OfScores(scores, values).out[0], 0.0f));
 }
 
-// -------------------------------------------------------------------------------------- the
-// logarithm
+// ----------------------------------------------------------------------------- softcap and sinks
+
+TEST(ExactTest, SoftcapHoldsScores) {
+  AttentionOptions options = UnitScale();
+  options.softcap = 30;
+  const double far = 20000 * std::log(2.0);  // in natural units
+  const Row row = RowOf(WithScores({20000, -20000, 20000, 0}, {1, 10, 100, 1000}), {}, options);
+  EXPECT_NEAR(row.lse, 30 * std::tanh(far / 30) + std::log(2.0), 1e-5);
+  EXPECT_NEAR(row.out[0], 50.5, 1e-4);
+  for (const float score : {-3.5f, -0.25f, 0.0f, 0.25f, 100.0f}) {
+    const double natural = score * std::log(2.0);
+    EXPECT_NEAR(RowOf(WithScores({score}, {1}), {}, options).lse, 30 * std::tanh(natural / 30),
+                1e-5);
+  }
+  EXPECT_TRUE(SameBits(RowOf(WithScores({kInf, -kInf}, {2, 3}), {}, options).out[0], 2.0f));
+  EXPECT_EQ(test::Bits(RowOf(WithScores({kNegativeNan}, {2}), {}, options).lse), kNanBits);
+}
+
+Row WithSink(float sink, const std::vector<float>& scores, const std::vector<float>& values,
+             EmptyRows empty_rows = EmptyRows::kZero) {
+  Inputs inputs = WithScores(scores, values);
+  inputs.problem.sinks = true;
+  inputs.sinks = {sink};
+  AttentionOptions options = UnitScale();
+  options.empty_rows = empty_rows;
+  return RowOf(inputs, {}, options);
+}
+
+TEST(ExactTest, ASinkIsOneMoreWeight) {
+  // Relative to 2^0: the key weighs 1, the sink 1.
+  Row row = WithSink(0, {0}, {3});
+  EXPECT_TRUE(SameBits(row, Row{{1.5f}, 0x1.62e43p-1f}));
+  row = WithSink(static_cast<float>(std::log(6.0)), {0, 0}, {4, 12});
+  EXPECT_NEAR(row.out[0], 2.0, 1e-6);
+  EXPECT_NEAR(row.lse, std::log(8.0), 1e-6);
+  EXPECT_EQ(WithSink(1e30f, {0}, {3}).out[0], 0.0f);
+  EXPECT_FLOAT_EQ(WithSink(1e30f, {0}, {3}).lse, 1e30f);
+  const Row without = OfScores({1, 2}, {3, 4});
+  EXPECT_TRUE(SameBits(WithSink(-kInf, {1, 2}, {3, 4}), without));
+  EXPECT_TRUE(SameBits(WithSink(-std::numeric_limits<float>::max(), {1, 2}, {3, 4}), without));
+  EXPECT_EQ(test::Bits(WithSink(0, {kInf}, {1}).lse), kNanBits);
+}
+
+TEST(ExactTest, WithASinkNoRowIsEmpty) {
+  for (const EmptyRows policy :
+       {EmptyRows::kZero, EmptyRows::kKeep, EmptyRows::kUniform, EmptyRows::kNan}) {
+    const Row row = WithSink(0.5f, {-kInf}, {kInf}, policy);
+    EXPECT_TRUE(SameBits(row.out[0], 0.0f));
+    EXPECT_NEAR(row.lse, 0.5, 1e-7);
+    EXPECT_EQ(WithSink(-kInf, {-kInf}, {kInf}, policy).lse, -kInf);
+  }
+}
+
+TEST(ExactTest, PoliciesForEmptyRows) {
+  const auto out = [](EmptyRows policy, const std::vector<float>& values) {
+    AttentionOptions options = UnitScale();
+    options.empty_rows = policy;
+    const Row row =
+        RowOf(WithScores(std::vector<float>(values.size(), -kInf), values), {}, options);
+    EXPECT_EQ(row.lse, -kInf);
+    return row.out[0];
+  };
+  EXPECT_EQ(out(EmptyRows::kZero, {1, 2}), 0.0f);
+  EXPECT_EQ(out(EmptyRows::kKeep, {1, 2}), -1.0f);  // as test::ExactRow has filled it
+  EXPECT_EQ(test::Bits(out(EmptyRows::kNan, {1, 2})), kNanBits);
+  EXPECT_EQ(out(EmptyRows::kUniform, {1, 2, 6, 7}), 4.0f);
+  EXPECT_EQ(test::Bits(out(EmptyRows::kUniform, {1, kNegativeNan})), kNanBits);
+  // Two chunks: 2^24 + 1 + ... in one sum would lose all the ones.
+  std::vector<float> values(256, 1.0f);
+  values[0] = 0x1p24f;
+  std::fill(values.begin() + 1, values.begin() + 128, 0.0f);
+  EXPECT_EQ(out(EmptyRows::kUniform, values), (0x1p24f + 128) / 256);
+}
+
+// -------------------------------------------------------------------------- logarithm and tangent
 
 // The error in units of the last place of the true value.
 double Log2Error(float l) {
@@ -160,6 +234,37 @@ TEST(Log2Test, IsWithinTheStatedError) {
 TEST(Log2Test, IsExactForPowersOfTwo) {
   for (int e = -126; e < 128; ++e) {
     EXPECT_TRUE(SameBits(internal::Log2(std::ldexp(1.0f, e)), static_cast<float>(e)));
+  }
+}
+
+TEST(TanhTest, IsWithinTheStatedError) {
+  double worst = 0;
+  uint32_t last = test::Bits(10.5f);
+  for (uint32_t bits = test::Bits(0x1p-14f); bits < last; bits += 13) {
+    float x;
+    std::memcpy(&x, &bits, sizeof(x));
+    const double exact = std::tanh(static_cast<double>(x));
+    const double ulp = std::ldexp(1.0, std::ilogb(exact) - 23);
+    worst = std::max(worst, std::fabs(internal::Tanh(x) - exact) / ulp);
+  }
+  EXPECT_LE(worst, 1.63);
+  EXPECT_GT(worst, 1.5);
+}
+
+TEST(TanhTest, EdgesAndSigns) {
+  EXPECT_EQ(internal::Tanh(0.0f), 0.0f);
+  EXPECT_EQ(internal::Tanh(-0.0f), 0.0f);
+  for (const float x : {0x1p-149f, 0x1.8p-127f, 1e-20f, 1e-4f}) {
+    EXPECT_TRUE(SameBits(internal::Tanh(x), x));
+    EXPECT_TRUE(SameBits(internal::Tanh(-x), -x));
+  }
+  for (const float x : {10.0f, 100.0f, 3e38f, kInf}) {
+    EXPECT_EQ(internal::Tanh(x), 1.0f);
+    EXPECT_EQ(internal::Tanh(-x), -1.0f);
+  }
+  EXPECT_TRUE(std::isnan(internal::Tanh(kNegativeNan)));
+  for (float x = 0x1.3p-9f; x < 11; x += 0x1.3p-9f) {
+    EXPECT_TRUE(SameBits(internal::Tanh(-x), -internal::Tanh(x)));
   }
 }
 

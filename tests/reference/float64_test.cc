@@ -75,6 +75,36 @@ TEST(Float64Test, EmptyRowsAreZero) {
   EXPECT_EQ(Row64(inputs).lse, -kInf);
 }
 
+TEST(Float64Test, SoftcapAndSinkByHand) {
+  Problem problem = MakeProblem(1, 2, 1);
+  problem.sinks = true;
+  Inputs inputs(problem, 1);
+  inputs.q.data = {1.0f};
+  inputs.k.data = {3.0f, -100.0f};
+  inputs.v.data = {5.0f, 7.0f};
+  inputs.sinks = {0.25f};
+  AttentionOptions options;
+  options.softcap = 2;
+  const double a = std::exp(2 * std::tanh(1.5)), b = std::exp(2 * std::tanh(-50.0));
+  const double sum = a + b + std::exp(0.25);
+  const Float64Row row = Row64(inputs, {}, options);
+  EXPECT_NEAR(row.out[0], (5 * a + 7 * b) / sum, 1e-13);
+  EXPECT_NEAR(row.lse, std::log(sum), 1e-13);
+}
+
+TEST(Float64Test, PoliciesForEmptyRows) {
+  Inputs inputs(MakeProblem(1, 3, 1), 1);
+  inputs.v.data = {1, 2, 6};
+  const std::vector<int64_t> none = {0};
+  AttentionOptions options;
+  options.empty_rows = EmptyRows::kUniform;
+  EXPECT_NEAR(Row64(inputs, mask::KeyLengths(none), options).out[0], 3, 1e-14);
+  EXPECT_EQ(Row64(inputs, mask::KeyLengths(none), options).lse, -kInf);
+  EXPECT_EQ(Row64(Inputs(MakeProblem(1, 0, 1), 1), {}, options).out[0], 0);
+  options.empty_rows = EmptyRows::kNan;
+  EXPECT_TRUE(std::isnan(Row64(inputs, mask::KeyLengths(none), options).out[0]));
+}
+
 TEST(Float64Test, NanAndInfinity) {
   const auto lse_with = [](float key) {
     Inputs inputs(MakeProblem(1, 3, 1), 1);

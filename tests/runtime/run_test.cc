@@ -138,12 +138,32 @@ TEST_F(RunTest, WithoutLse) {
 
 TEST_F(RunTest, KeepLeavesEmptyRowsAlone) {
   options_.empty_rows = EmptyRows::kKeep;
-  const Outputs keep =
-      data_.Exact(*Reference::Make(data_.problem, mask_, options_), EmptyRows::kKeep);
+  const Outputs keep = data_.Exact(*Reference::Make(data_.problem, mask_, options_));
   Outputs got = data_.Run(MakeIt());
   EXPECT_TRUE(SameBits(got, keep));
   EXPECT_EQ(got.out.Row(1, 0, 100)[0], -77.0f);
   EXPECT_EQ(*got.lse.Row(1, 0, 100), -INFINITY);
+}
+
+TEST_F(RunTest, PoliciesForEmptyRowsWithAndWithoutSinks) {
+  std::fill_n(data_.q.Row(0, 0, 5), data_.problem.dim, -3e38f);  // a row whose scores are -inf
+  for (int64_t j = 0; j <= 5; ++j) std::fill_n(data_.k.Row(0, 0, j), data_.problem.dim, 3e38f);
+  data_.v.Row(0, 0, 2)[1] = NAN;
+  for (EmptyRows empty_rows :
+       {EmptyRows::kZero, EmptyRows::kKeep, EmptyRows::kUniform, EmptyRows::kNan}) {
+    options_.empty_rows = empty_rows;
+    for (const bool sinks : {false, true}) {
+      data_.problem.sinks = sinks;
+      data_.sinks.assign(static_cast<size_t>(data_.problem.heads), -INFINITY);
+      data_.sinks[0] = 1.25f;  // the other heads have none
+      const Outputs want = data_.Exact(*Reference::Make(data_.problem, mask_, options_));
+      const Outputs got = data_.Run(MakeIt());
+      EXPECT_TRUE(SameBits(got, want)) << static_cast<int>(empty_rows) << " sinks " << sinks;
+      options_.backend = Backend::kReference;
+      EXPECT_TRUE(SameBits(data_.Run(MakeIt()), want));
+      options_.backend = Backend::kAuto;
+    }
+  }
 }
 
 TEST_F(RunTest, ScoresOfMinusInfinityMakeARowEmpty) {
@@ -153,7 +173,7 @@ TEST_F(RunTest, ScoresOfMinusInfinityMakeARowEmpty) {
   data_.v.Row(0, 0, 2)[1] = NAN;
   for (EmptyRows empty_rows : {EmptyRows::kZero, EmptyRows::kKeep}) {
     options_.empty_rows = empty_rows;
-    const Outputs want = data_.Exact(*Reference::Make(data_.problem, mask_, options_), empty_rows);
+    const Outputs want = data_.Exact(*Reference::Make(data_.problem, mask_, options_));
     Outputs got = data_.Run(MakeIt());
     EXPECT_TRUE(SameBits(got, want));
     EXPECT_EQ(*got.lse.Row(0, 0, 5), -INFINITY);

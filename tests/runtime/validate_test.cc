@@ -124,6 +124,16 @@ TEST(CheckOptionsTest, ScaleIsFiniteInF32) {
       Complains(WithOptions([](AttentionOptions& o) { o.scale = 1e39; }), {"scale is 1e+39"}));
 }
 
+TEST(CheckOptionsTest, SoftcapIsPositiveOrNone) {
+  for (const double softcap : {0.0, 1e-38, 30.0, 2e38}) {
+    EXPECT_TRUE(WithOptions([&](AttentionOptions& o) { o.softcap = softcap; }).ok());
+  }
+  for (const double softcap : {-1.0, 1e-39, 3e38, std::nan("")}) {
+    EXPECT_TRUE(Complains(WithOptions([&](AttentionOptions& o) { o.softcap = softcap; }),
+                          {"softcap is ", "0 (none)"}));
+  }
+}
+
 TEST(CheckOptionsTest, EveryOptionIsNamed) {
   EXPECT_TRUE(Complains(WithOptions([](AttentionOptions& o) {
                           o.key_origin = {1, 2, 3};
@@ -209,6 +219,29 @@ TEST_F(CheckRunTest, LseHasThreeAxes) {
   EXPECT_TRUE(Complains(Check(), {"lse: shape is [2, 5, 4]", "[2, 4, 5]"}));
   args_.lse = args_.lse.SwapAxes(1, 2);  // its last stride need not be 1
   EXPECT_TRUE(Check().ok());
+}
+
+TEST_F(CheckRunTest, SinksAreThoseOfTheProblem) {
+  std::vector<float> sinks = {0, -INFINITY, 1e30f, -3};
+  args_.sinks = sinks;
+  EXPECT_TRUE(Complains(Check(), {"sinks is given, expected none"}));
+  inputs_.problem.sinks = true;
+  EXPECT_TRUE(Check().ok()) << Check().message();
+  args_.sinks = {};
+  EXPECT_TRUE(Complains(Check(), {"sinks is not given"}));
+  args_.sinks = ConstTensor(sinks.data(), {2});
+  EXPECT_TRUE(Complains(Check(), {"sinks: shape is [2], expected f32 [heads] = [4]"}));
+  args_.sinks = sinks;
+  sinks[2] = 2e30f;
+  EXPECT_TRUE(Complains(Check(), {"sinks[2] is 2e+30", "1e30"}));
+  sinks[2] = NAN;
+  EXPECT_TRUE(Complains(Check(), {"sinks[2] is nan"}));
+  sinks[2] = INFINITY;
+  EXPECT_TRUE(Complains(Check(), {"sinks[2] is inf", "-inf for none"}));
+  args_.sinks.stride[0] = 0;  // one for all heads
+  EXPECT_TRUE(Check().ok());
+  args_.sinks = ConstTensor(lse_.data(), {4});
+  EXPECT_TRUE(Complains(Check(), {"lse is in the memory of sinks"}));
 }
 
 TEST_F(CheckRunTest, LastStrideIsOneWhereItMatters) {
