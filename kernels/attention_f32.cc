@@ -76,8 +76,8 @@ size_t ChunkStateFloats(size_t rows, size_t lanes, size_t v_dim) {
   return ChunkState::Floats(rows, lanes, v_dim);
 }
 
-size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim) {
-  return TileScratch(nullptr, rows, lanes, dim, v_dim).floats;
+size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim, bool bias) {
+  return TileScratch(nullptr, rows, lanes, dim, v_dim, bias).floats;
 }
 
 }  // namespace internal

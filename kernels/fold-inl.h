@@ -30,9 +30,9 @@ inline bool Fold(const TileArgs& tile, size_t rows) {
   using V = hn::Vec<hn::ScalableTag<float>>;
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
-  const TileScratch scratch(tile.scratch, rows, lanes, tile.dim, tile.v_dim);
-  ResetRows(d, rows, scratch.state);
+  const TileScratch scratch(tile.scratch, rows, lanes, tile.dim, tile.v_dim, tile.bias != nullptr);
   std::fill_n(scratch.o, rows * scratch.o_stride, 0.0f);
+  BeginRows(d, tile, rows, scratch);
   for (size_t n = 0; n < tile.chunk_end; ++n) {
     const ChunkState chunk(tile, rows, lanes, n);
     for (size_t row = 0; row < rows; row += lanes) {
@@ -48,7 +48,7 @@ inline bool Fold(const TileArgs& tile, size_t rows) {
       }
     }
   }
-  return WriteResult(d, tile, rows, scratch);
+  return WriteResult(d, tile, rows, scratch, tile.chunk_end == 0);
 }
 
 }  // namespace HWY_NAMESPACE

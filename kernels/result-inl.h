@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "kernels/scratch.h"
@@ -135,10 +136,35 @@ HWY_INLINE void WriteEmptyRow(D d, const TileArgs& tile, float* out, const float
   }
 }
 
-// Writes out and lse of the live rows; returns whether a NaN was written to out that a masked key
-// may have made.
+inline float CanonicalNaN(float x) {
+  return std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x;
+}
+
+// Leaves the state of the live rows for a later run. It may lie where this run's own was read, so
+// that nothing is written while a NaN that a masked key may have made asks for another pass; then
+// it returns true.
+inline bool WriteState(const TileArgs& tile, const TileScratch& scratch, bool selected) {
+  const auto o = [&](size_t r) { return scratch.o + r * scratch.o_stride; };
+  for (size_t r = 0; r < tile.rows && !selected; ++r) {
+    if (std::any_of(o(r), o(r) + tile.v_dim, [](float x) { return std::isnan(x); })) return true;
+  }
+  for (size_t r = 0; r < tile.rows; ++r) {
+    const float sum = CanonicalNaN(scratch.state.sum[r]);
+    *tile.carry_out->sum[r] = sum;
+    // A NaN in l always reaches lse; M may have lost it.
+    *tile.carry_out->max[r] = std::isnan(sum) ? sum : scratch.state.max[r];
+    std::transform(o(r), o(r) + tile.v_dim, tile.carry_out->out[r],
+                   [](float x) { return CanonicalNaN(x); });
+  }
+  return false;
+}
+
+// Writes out and lse of the live rows, or their state; returns whether there is a NaN in it that a
+// masked key may have made. `selected`: there is not, as masked keys were left out.
 template <class D>
-HWY_INLINE bool WriteResult(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
+HWY_INLINE bool WriteResult(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch,
+                            bool selected) {
+  if (tile.carry_out != nullptr) return WriteState(tile, scratch, selected);
   if (tile.sinks != nullptr) FoldSinks(d, tile, rows, scratch);
   FinishRows(d, rows, scratch.state);
   const float* lse = scratch.state.max;

@@ -41,6 +41,31 @@ void ScanBits(const uint8_t* bytes, int64_t count, uint64_t* words) {
   }
 }
 
+void ScanFloats(const float* values, int64_t count, float most, uint64_t* words) {
+  const hn::CappedTag<float, 64> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, most);
+  const size_t size = static_cast<size_t>(count);
+  size_t t = 0;
+  for (; t + 64 <= size; t += 64) {
+    uint64_t word = 0;
+    for (size_t part = 0; part < 64; part += lanes) {
+      const auto low = hn::Le(hn::LoadU(d, values + t + part), limit);
+      uint8_t mask[8] = {};
+      hn::StoreMaskBits(d, low, mask);
+      uint64_t bits;
+      hwy::CopyBytes<sizeof(bits)>(mask, &bits);
+      word |= bits << part;
+    }
+    words[t / 64] = ~word;
+  }
+  if (t < size) {
+    uint64_t word = 0;
+    for (size_t n = t; n < size; ++n) word |= uint64_t{!(values[n] <= most)} << (n - t);
+    words[t / 64] = word;
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace internal
 }  // namespace v0
@@ -55,6 +80,16 @@ namespace internal {
 HWY_EXPORT(ScanBits);
 
 ScanFunction ScanBitsFunction(int64_t target) { return SKIPATTN_FUNCTION_OF(target, ScanBits); }
+
+HWY_EXPORT(ScanFloats);
+
+void ScanAbove(const float* values, int64_t count, float most, uint64_t* words) {
+  static const auto scan = [] {
+    const int64_t usable = HWY_TARGETS & hwy::SupportedTargets();
+    return SKIPATTN_FUNCTION_OF(usable & -usable, ScanFloats);  // the lowest bit is the best
+  }();
+  scan(values, count, most, words);
+}
 
 }  // namespace internal
 }  // namespace v0

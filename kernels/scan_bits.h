@@ -17,6 +17,10 @@ using ScanFunction = void (*)(const uint8_t* bytes, int64_t count, uint64_t* wor
 /// `count`.
 ScanFunction ScanBitsFunction(int64_t target);
 
+/// Bit t of `words` is whether element t is not `most` or less: NaN is above everything. By the
+/// best target of this CPU; bits beyond `count` are 0.
+void ScanAbove(const float* values, int64_t count, float most, uint64_t* words);
+
 }  // namespace internal
 }  // namespace v0
 }  // namespace skipattn

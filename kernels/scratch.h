@@ -29,10 +29,11 @@ struct TileScratch {
   RowState state;
   int32_t* lo;  // [rows]: bounds relative to a span
   int32_t* hi;
+  float* bias;        // [kChunk][rows]: the numbers of a bias, as given; null without
   size_t floats = 0;  // all of it
 
   /// `rows` is vectors * lanes. With null scratch only the sizes mean something.
-  TileScratch(float* base, size_t rows, size_t lanes, size_t dim, size_t v_dim) {
+  TileScratch(float* base, size_t rows, size_t lanes, size_t dim, size_t v_dim, bool with_bias) {
     o_stride = (v_dim + lanes - 1) / lanes * lanes;
     qt = Take(base, dim * rows);
     s = Take(base, kChunk * rows);
@@ -41,6 +42,7 @@ struct TileScratch {
     for (float** one : each) *one = Take(base, rows);
     lo = reinterpret_cast<int32_t*>(Take(base, rows));
     hi = reinterpret_cast<int32_t*>(Take(base, rows));
+    bias = with_bias ? Take(base, kChunk * rows) : nullptr;
   }
 
  private:

@@ -98,16 +98,17 @@ inline bool RowAttends(const TileArgs& tile, const ChunkSpan& span, size_t n, si
 // scores are all -inf gains nothing from the chunk, whatever its v. The totals must have been set.
 template <int kSumVectors, class D, class Rows>
 HWY_NOINLINE void SelectedSum(D d, const TileArgs& tile, const Chunk& chunk,
-                              const SumArgs<Rows>& sum, const RowState& state) {
+                              const SumArgs<Rows>& sum, const TileScratch& scratch) {
   const float* v_rows[kChunk];
   float weights[kChunk];
   for (size_t r = 0; r < tile.rows; ++r) {
-    if (state.chunk_max[r] == -INFINITY) continue;
+    if (scratch.state.chunk_max[r] == -INFINITY) continue;
     size_t keys = 0;
     for (size_t i = 0; i < chunk.span_count; ++i) {
       const ChunkSpan& span = chunk.spans[i];
       for (size_t n = span.begin; n < span.end; ++n) {
         if (!RowAttends(tile, span, n, r)) continue;
+        if (scratch.bias != nullptr && scratch.bias[n * sum.p_stride + r] == -INFINITY) continue;
         v_rows[keys] = sum.v[n];
         weights[keys++] = sum.p[n * sum.p_stride + r];
       }

@@ -7,6 +7,7 @@
 #define SKIPATTN_KERNELS_STATE_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -31,6 +32,22 @@ HWY_INLINE void ResetRows(D d, size_t rows, const RowState& state) {
     hn::Store(hn::Set(d, -INFINITY), d, state.max + row);
     hn::Store(hn::Zero(d), d, state.sum + row);
   }
+}
+
+// Where the fold begins: at nothing, or where an earlier run has left it. Returns whether the
+// totals of o have been set.
+template <class D>
+HWY_INLINE bool BeginRows(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
+  ResetRows(d, rows, scratch.state);
+  if (tile.carry_in == nullptr) return false;
+  for (size_t r = 0; r < tile.rows; ++r) {
+    float* o = scratch.o + r * scratch.o_stride;
+    scratch.state.max[r] = *tile.carry_in->max[r];
+    scratch.state.sum[r] = *tile.carry_in->sum[r];
+    std::copy_n(tile.carry_in->out[r], tile.v_dim, o);
+    std::fill(o + tile.v_dim, o + scratch.o_stride, 0.0f);
+  }
+  return true;
 }
 
 // A number of the caller's in units of log 2: finite ones stay finite, where the product does not.

@@ -52,7 +52,7 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   const size_t lanes = hn::Lanes(d);
   const size_t rows = kVectors * lanes;
   Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s, ahead);
-  if (tile.softcap > 0) CapScores(d, tile.softcap, chunk.keys * rows, scratch.s);
+  if (tile.softcap > 0 || tile.bias != nullptr) ApplyScoreTerms(d, tile, chunk, rows, scratch);
   MaskScores(d, tile, chunk, rows, scratch);
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
@@ -69,7 +69,7 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   sum.add = scratch.state.add;
   sum.first = pass == ChunkPass::kFirst;
   if (pass == ChunkPass::kSelect) {
-    SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch.state);
+    SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch);
   } else {
     WeightedSum<kSumRows, kSumVectors>(d, sum, tile.rows);
   }
@@ -102,8 +102,12 @@ inline size_t KeysOf(const TileArgs& tile) {
 template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
 HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, ChunkPass pass) {
   const size_t rows = kVectors * hn::Lanes(d);
-  ResetRows(d, rows, scratch.state);
-  if (pass == ChunkPass::kSelect) std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  const bool select = pass == ChunkPass::kSelect;
+  if (BeginRows(d, tile, rows, scratch)) {
+    if (!select) pass = ChunkPass::kNext;
+  } else if (select) {
+    std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
+  }
   Prefetcher ahead(tile, KeysOf(tile) / kKeys);
   ChunkReader reader(tile);
   Chunk chunk;
@@ -111,7 +115,7 @@ HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, C
     RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, pass);
     if (pass == ChunkPass::kFirst) pass = ChunkPass::kNext;
   }
-  return WriteResult(d, tile, rows, scratch);
+  return WriteResult(d, tile, rows, scratch, select);
 }
 
 // Leaves the states of the tile's chunks [chunk_begin, chunk_end): each as if it were the first.
@@ -142,7 +146,8 @@ template <int kKeys, int kVectors, int kSumRows, int kSumVectors>
 void Tile(const TileArgs& tile) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
-  const TileScratch scratch(tile.scratch, kVectors * lanes, lanes, tile.dim, tile.v_dim);
+  const TileScratch scratch(tile.scratch, kVectors * lanes, lanes, tile.dim, tile.v_dim,
+                            tile.bias != nullptr);
   TransposeQueries(tile, kVectors * lanes, scratch.qt);
   if (tile.states != nullptr) {
     RunPart<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch);

@@ -24,6 +24,24 @@ struct TileShape {
   int sum_rows, sum_vectors;      // weighted sum: query rows x vectors of value columns
 };
 
+/// Where the numbers of a bias are, row by row.
+struct BiasRows {
+  const float* const* rows;  // [rows]: that of key 0; or a table with kChunk more of its first and
+                             // its last value on either side
+  ptrdiff_t key_stride;      // from key to key, where it is no table
+  int64_t table_size;        // 0 = no table
+  const float* slopes;       // [vectors * lanes]: instead of rows, slope * |position - key|
+  const int64_t* positions;  // [rows]: i + offset, for slopes and tables
+};
+
+/// The states of rows between runs: {M, l, o}, T is float or const float.
+template <class T>
+struct StateRows {
+  T* const* max;  // [rows]
+  T* const* sum;
+  T* const* out;  // each [v_dim]
+};
+
 struct TileArgs {
   size_t rows;            // live query rows, at most vectors * lanes
   const float* const* q;  // [rows], each [dim]
@@ -41,10 +59,13 @@ struct TileArgs {
   const uint64_t* lane_bits;
   int64_t origin;  // where the chunk grid begins, 0 to 127
   EmptyRows empty_rows;
-  int64_t k_len;       // all keys, for the mean of v that empty rows may want
-  float softcap;       // the contract's g: softcap * log2(e); 0 = none
-  const float* sinks;  // [vectors * lanes], -inf = none; null without sinks
-  float* scratch;      // ScratchFloats() floats, 64-byte aligned
+  int64_t k_len;                           // all keys, for the mean of v that empty rows may want
+  float softcap;                           // the contract's g: softcap * log2(e); 0 = none
+  const float* sinks;                      // [vectors * lanes], -inf = none; null without sinks
+  const BiasRows* bias;                    // null without
+  const StateRows<const float>* carry_in;  // where the fold begins; null = at nothing
+  const StateRows<float>* carry_out;       // takes the state instead of out and lse; null = none
+  float* scratch;                          // ScratchFloats() floats, 64-byte aligned
 
   // What the same thread computes next, to be fetched in the meantime, or null; and whether its
   // keys are others than this tile's.
@@ -88,8 +109,9 @@ struct KernelTable {
 /// The kernels of a compiled and supported target bit.
 KernelTable KernelsF32(int64_t target);
 
-/// Floats of scratch that a tile of at most `rows` = vectors * lanes rows needs.
-size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim);
+/// Floats of scratch that a tile of at most `rows` = vectors * lanes rows needs, with a bias or
+/// not.
+size_t ScratchFloats(size_t rows, size_t lanes, size_t dim, size_t v_dim, bool bias);
 
 /// Floats of the state that one chunk of such a tile leaves where its keys are split.
 size_t ChunkStateFloats(size_t rows, size_t lanes, size_t v_dim);

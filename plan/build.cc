@@ -1,17 +1,19 @@
 // From a mask to planes; see plan_data.h.
 #include <algorithm>
 
+#include "plan/biased_rows.h"
 #include "plan/plan_data.h"
 
 namespace skipattn {
 inline namespace v0 {
 namespace internal {
+
 PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOptions& options,
-                   TileParams params, ScanFunction scan, int threads) {
+                   TileParams params, ScanFunction scan, int threads, const Bias& bias) {
   PlanData plan;
   plan.problem = problem;
   plan.mask = MaskText(mask);
-  RowCompiler rows(problem, mask, options.key_origin, scan);
+  BiasedRows rows(problem, mask, bias, options, scan);
   params.heads = rows.per_head() ? 1 : problem.heads / problem.kv_heads;
   params.skipping = options.skipping;
   plan.params = params;

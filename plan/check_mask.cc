@@ -74,29 +74,6 @@ Status Check(const Problem& p, const ValidTerm& term) {
                     !term.on_queries ? "[B, Tk]" : (term.on_keys ? "[B, T]" : "[B, Tq]"));
 }
 
-Status CheckDiagonal(const Problem& p, const std::string& name, const mask::Diagonal& d) {
-  const int given = d.align.has_value() + d.offset.has_value() + d.offsets.given();
-  if (given > 1) {
-    return Bad(name + ": diagonal",
-               d.align.has_value() ? "given as both align and offset"
-                                   : "given as both one offset and one per batch entry",
-               "only one of them");
-  }
-  if (given == 0 && p.q_len != p.k_len) {
-    return Status::InvalidArgument(
-        name + ": Tq = " + to_string(p.q_len) + " and Tk = " + to_string(p.k_len) +
-        " differ and neither align nor offset is given, expected align = top_left (offset 0) or "
-        "bottom_right (offset Tk - Tq = " +
-        to_string(p.k_len - p.q_len) + "), or an offset");
-  }
-  if (d.align.has_value() && *d.align != mask::Align::kTopLeft &&
-      *d.align != mask::Align::kBottomRight) {
-    return Bad(name + ": align", to_string(static_cast<int>(*d.align)), "top_left or bottom_right");
-  }
-  if (d.offsets.given()) return CheckArray(name + ": offset", d.offsets, true, {p.batch}, "[B]");
-  return {};
-}
-
 Status Check(const Problem& p, const BandTerm& term) {
   const std::string name = term.name;
   if (term.left < -1)
@@ -231,6 +208,29 @@ Status CheckTerms(const Problem& p, const MaskTerms& terms) {
 }
 
 }  // namespace
+
+Status CheckDiagonal(const Problem& p, const std::string& name, const mask::Diagonal& d) {
+  const int given = d.align.has_value() + d.offset.has_value() + d.offsets.given();
+  if (given > 1) {
+    return Bad(name + ": diagonal",
+               d.align.has_value() ? "given as both align and offset"
+                                   : "given as both one offset and one per batch entry",
+               "only one of them");
+  }
+  if (given == 0 && p.q_len != p.k_len) {
+    return Status::InvalidArgument(
+        name + ": Tq = " + to_string(p.q_len) + " and Tk = " + to_string(p.k_len) +
+        " differ and neither align nor offset is given, expected align = top_left (offset 0) or "
+        "bottom_right (offset Tk - Tq = " +
+        to_string(p.k_len - p.q_len) + "), or an offset");
+  }
+  if (d.align.has_value() && *d.align != mask::Align::kTopLeft &&
+      *d.align != mask::Align::kBottomRight) {
+    return Bad(name + ": align", to_string(static_cast<int>(*d.align)), "top_left or bottom_right");
+  }
+  if (d.offsets.given()) return CheckArray(name + ": offset", d.offsets, true, {p.batch}, "[B]");
+  return {};
+}
 
 std::string ShapeText(const ConstTensor& tensor) {
   std::string text = "[";

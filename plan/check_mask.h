@@ -16,6 +16,10 @@ namespace internal {
 /// without a check. The message names the term and the argument, what it was and what it should be.
 Status CheckMask(const Problem& problem, const Mask& mask);
 
+/// Whether a diagonal is given as it must be; `name`: of the term that has it.
+Status CheckDiagonal(const Problem& problem, const std::string& name,
+                     const mask::Diagonal& diagonal);
+
 /// "[2, 3]", for messages.
 std::string ShapeText(const ConstTensor& tensor);
 

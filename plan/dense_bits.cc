@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/term_runs.h"
+
 namespace skipattn {
 inline namespace v0 {
 namespace internal {
@@ -23,14 +25,13 @@ std::shared_ptr<const BitMatrix> DenseBits::Scan(int64_t b, int64_t h) const {
   const int64_t row_words = WordsFor(keys_);
   matrix->keys = keys_;
   matrix->row_of.resize(static_cast<size_t>(queries_));
-  std::vector<uint8_t> bytes(static_cast<size_t>(keys_));
   std::vector<uint64_t> row(static_cast<size_t>(row_words)), one(static_cast<size_t>(row_words));
   matrix->words.reserve(static_cast<size_t>(queries_ * row_words));
   int64_t rows = 0;
   for (int64_t i = 0; i < queries_; ++i) {
-    ScanRow(views_[0], b, h, i, bytes.data(), row.data());
+    ScanRow(views_[0], b, h, i, row.data());
     for (size_t n = 1; n < views_.size(); ++n) {
-      ScanRow(views_[n], b, h, i, bytes.data(), one.data());
+      ScanRow(views_[n], b, h, i, one.data());
       for (size_t w = 0; w < row.size(); ++w) row[w] &= one[w];
     }
     if (rows == 0 || !std::equal(row.begin(), row.end(), matrix->words.end() - row_words)) {
@@ -42,15 +43,10 @@ std::shared_ptr<const BitMatrix> DenseBits::Scan(int64_t b, int64_t h) const {
   return matrix;
 }
 
-void DenseBits::ScanRow(const DenseView& view, int64_t b, int64_t h, int64_t i, uint8_t* bytes,
+void DenseBits::ScanRow(const DenseView& view, int64_t b, int64_t h, int64_t i,
                         uint64_t* words) const {
-  const uint8_t* row = view.data + b * view.stride[0] + h * view.stride[1] + i * view.stride[2];
-  if (view.stride[3] == 1) {
-    scan_(row, keys_, words);
-    return;
-  }
-  for (int64_t j = 0; j < keys_; ++j) bytes[j] = row[j * view.stride[3]];
-  scan_(bytes, keys_, words);
+  ScanElements(view, b * view.stride[0] + h * view.stride[1] + i * view.stride[2], view.stride[3],
+               keys_, scan_, words);
 }
 
 }  // namespace internal

@@ -38,8 +38,7 @@ class DenseBits {
 
  private:
   std::shared_ptr<const BitMatrix> Scan(int64_t b, int64_t h) const;
-  void ScanRow(const DenseView& view, int64_t b, int64_t h, int64_t i, uint8_t* bytes,
-               uint64_t* words) const;
+  void ScanRow(const DenseView& view, int64_t b, int64_t h, int64_t i, uint64_t* words) const;
 
   int64_t queries_, keys_;
   std::vector<DenseView> views_;

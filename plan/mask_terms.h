@@ -51,9 +51,17 @@ struct DocumentsTerm {
   ConstTensor q, k;
 };
 
+/// What an element of a dense array says: bools themselves; of a bias, f32, whether it is above
+/// -inf, or above kMostSoft.
+enum class Reads : uint8_t { kBool, kNotMasked, kNotSoft };
+
+/// A bias up to this, but for -inf, is soft: masked in rows that attend any other key.
+inline constexpr float kMostSoft = -1e30f;
+
 struct DenseTerm {
   ConstTensor values;
   std::string axes;
+  Reads reads = Reads::kBool;
 };
 
 /// The element of block (i / block_q, j / block_k).
@@ -115,10 +123,13 @@ inline bool BoolAt(const ConstTensor& a, int64_t i0, int64_t i1) {
   return static_cast<const uint8_t*>(a.data)[i0 * a.stride[0] + i1 * a.stride[1]] != 0;
 }
 
-/// A dense array as all four axes "bhqk"; broadcast axes have stride 0.
+/// A dense array as all four axes "bhqk"; broadcast axes have stride 0, in elements.
 struct DenseView {
-  const uint8_t* data = nullptr;
+  const uint8_t* data = nullptr;  // the floats of a bias too
   int64_t stride[4] = {};
+  Reads reads = Reads::kBool;
+
+  /// Of bools.
   bool At(int64_t b, int64_t h, int64_t i, int64_t j) const {
     return data[b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3]] != 0;
   }
@@ -136,7 +147,11 @@ inline DenseView ViewOf(const ConstTensor& values, const std::string& given_axes
   return view;
 }
 
-inline DenseView ViewOf(const DenseTerm& term) { return ViewOf(term.values, term.axes); }
+inline DenseView ViewOf(const DenseTerm& term) {
+  DenseView view = ViewOf(term.values, term.axes);
+  view.reads = term.reads;
+  return view;
+}
 
 /// How many blocks cover a length.
 inline int64_t BlockCount(int64_t length, int64_t block) {

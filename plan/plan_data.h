@@ -55,9 +55,10 @@ struct PlanData {
   }
 };
 
-/// Compiles a checked mask for `threads` threads. `params.heads` is chosen here.
+/// Compiles a checked mask, and what a checked bias masks, for `threads` threads. `params.heads` is
+/// chosen here.
 PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOptions& options,
-                   TileParams params, ScanFunction scan, int threads = 1);
+                   TileParams params, ScanFunction scan, int threads = 1, const Bias& bias = {});
 
 /// Cuts the planes of a plan into tasks; see tasks.cc.
 void CutTasks(int threads, PlanData& plan);

@@ -299,11 +299,14 @@ PlaneRows RowCompiler::Compile(int64_t b, int64_t h) {
   Append(plane.empty_rows, next, problem_.q_len);
 
   for (size_t document = 0; document < documents; ++document) {
+    const bool found =
+        !key_origin_.empty() || origins[document] < std::numeric_limits<int64_t>::max();
+    plane.origins.push_back(found ? GridOrigin(origins[document], b) : -1);
     const std::vector<LiveRow>& group = groups[document];
     if (group.empty()) continue;
     const size_t begin = plane.rows.size();
     plane.rows.insert(plane.rows.end(), group.begin(), group.end());
-    plane.groups.push_back({begin, plane.rows.size(), GridOrigin(origins[document], b)});
+    plane.groups.push_back({begin, plane.rows.size(), plane.origins[document], document});
   }
   plane.sets = std::move(terms.sets);
   plane.bits = tree_.empty() ? terms.bits : terms.tree_bits;

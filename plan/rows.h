@@ -33,6 +33,7 @@ struct LiveRow {
 struct RowGroup {
   size_t begin, end;
   int64_t origin;  // of the chunk grid, 0 to 127
+  size_t document = 0;
 };
 
 struct PlaneRows {
@@ -41,6 +42,7 @@ struct PlaneRows {
   std::vector<Runs> sets;
   std::shared_ptr<const BitMatrix> bits;  // null where no row has bits
   Runs empty_rows;                        // queries without a key
+  std::vector<int64_t> origins;           // of each document; -1 = no row has a key
 };
 
 /// Compiles a checked mask. Interval terms cost O(rows), documents and validity O(rows + keys),

@@ -2,7 +2,9 @@
 #include "plan/term_runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -17,13 +19,13 @@ int64_t AddClamped(int64_t a, int64_t b) {
   return std::clamp(sum, -kFar, kFar);
 }
 
+}  // namespace
+
 int64_t OffsetOf(const Problem& problem, const mask::Diagonal& diagonal, int64_t b) {
   if (diagonal.offsets.given()) return IntAt(diagonal.offsets, b);
   if (diagonal.align == mask::Align::kBottomRight) return problem.k_len - problem.q_len;
   return diagonal.offset.value_or(0);
 }
-
-}  // namespace
 
 Band BandOf(const Problem& problem, const BandTerm& term, int64_t b) {
   const int64_t offset = OffsetOf(problem, term.diagonal, b);
@@ -58,8 +60,10 @@ Runs TermRuns(const Problem& problem, const Term& term, bool keys, int64_t b, in
     const DenseView view = ViewOf(*dense);
     // An array without either axis counts as one of queries.
     if (keys ? view.stride[2] == 0 && view.stride[3] != 0 : view.stride[3] == 0) {
-      return BoolRuns(view.data + b * view.stride[0] + h * view.stride[1],
-                      view.stride[keys ? 3 : 2], length, scan);
+      std::vector<uint64_t> words(static_cast<size_t>(WordsFor(length)));
+      ScanElements(view, b * view.stride[0] + h * view.stride[1], view.stride[keys ? 3 : 2], length,
+                   scan, words.data());
+      return RunsOf({words.data(), length});
     }
   }
   Append(runs, 0, length);
@@ -71,15 +75,25 @@ bool IsPlane(const DenseTerm& term) {
   return view.stride[2] != 0 && view.stride[3] != 0;
 }
 
-Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count, ScanFunction scan) {
-  std::vector<uint8_t> packed;
-  if (stride != 1) {
-    packed.resize(static_cast<size_t>(count));
+void ScanElements(const DenseView& view, int64_t first, int64_t stride, int64_t count,
+                  ScanFunction scan, uint64_t* words) {
+  const auto scan_with = [&](const auto* data, const auto& scan_packed) {
+    using Element = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
+    if (stride == 1) return scan_packed(data, count, words);
+    std::vector<Element> packed(static_cast<size_t>(count));
     for (int64_t t = 0; t < count; ++t) packed[static_cast<size_t>(t)] = data[t * stride];
-    data = packed.data();
-  }
+    scan_packed(packed.data(), count, words);
+  };
+  if (view.reads == Reads::kBool) return scan_with(view.data + first, scan);
+  const float most = view.reads == Reads::kNotSoft ? kMostSoft : -INFINITY;
+  scan_with(
+      reinterpret_cast<const float*>(view.data) + first,
+      [&](const float* data, int64_t size, uint64_t* to) { ScanAbove(data, size, most, to); });
+}
+
+Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count, ScanFunction scan) {
   std::vector<uint64_t> words(static_cast<size_t>(WordsFor(count)));
-  scan(data, count, words.data());
+  ScanElements({data}, 0, stride, count, scan, words.data());
   return RunsOf({words.data(), count});
 }
 

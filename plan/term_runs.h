@@ -27,6 +27,9 @@ struct Band {
   }
 };
 
+/// The offset of a diagonal in batch entry b.
+int64_t OffsetOf(const Problem& problem, const mask::Diagonal& diagonal, int64_t b);
+
 /// The band of a causal, window or prefix_causal term in batch entry b.
 Band BandOf(const Problem& problem, const BandTerm& term, int64_t b);
 Band BandOf(const Problem& problem, const PrefixTerm& term, int64_t b);
@@ -38,6 +41,10 @@ Runs TermRuns(const Problem& problem, const Term& term, bool keys, int64_t b, in
 
 /// Whether a dense term varies along both queries and keys, so that only its bits will do.
 bool IsPlane(const DenseTerm& term);
+
+/// Elements [0, count) of a row of a dense array, from its element `first` on, as bits.
+void ScanElements(const DenseView& view, int64_t first, int64_t stride, int64_t count,
+                  ScanFunction scan, uint64_t* words);
 
 /// The elements of a row of bools that are true.
 Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count, ScanFunction scan);

@@ -107,7 +107,9 @@ std::vector<float> Exponents(const ReferenceRow& row, const std::vector<float>& 
                              const std::vector<int64_t>& keys) {
   const float g = static_cast<float>(row.softcap() * kLog2E);
   std::vector<float> x;
-  for (int64_t j : keys) x.push_back(Capped(Score(q, row.Key(j)), g));
+  for (int64_t j : keys) {
+    x.push_back(Capped(Score(q, row.Key(j)), g) + InLog2Units(row.Bias(j)));
+  }
   return x;
 }
 
@@ -141,9 +143,14 @@ void Fold(const Sums& chunk, Sums* total) {
   total->m = m;
 }
 
-// The fold over the keys that the row attends.
+// The fold over the keys that the row attends, after those of earlier runs.
 Sums FoldKeys(const ReferenceRow& row) {
   Sums total(row.v_dim());
+  if (row.CarriedMax() != nullptr) {
+    total.m = *row.CarriedMax();
+    total.l = *row.CarriedSum();
+    std::copy_n(row.CarriedOut(), row.v_dim(), total.o.begin());
+  }
   std::vector<float> q;  // read at the first attended key: an empty row's is not looked at
   for (int64_t begin = 0, end; begin < row.k_len(); begin = end) {
     end = std::min(row.k_len(), ChunkEnd(begin, row.Origin()));
@@ -242,6 +249,13 @@ float Tanh(float x) {
   const float y = std::min(a, 10.0f) * 0x1.715476p+1f;  // 2 log2(e)
   const float power = std::ldexp(P(y - std::rint(y)), static_cast<int>(std::rint(y)));
   return std::copysign(1.0f - 2.0f / (power + 1.0f), x);
+}
+
+void EvaluateState(const ReferenceRow& row, float* max, float* sum, float* out) {
+  const Sums total = FoldKeys(row);
+  *sum = Canonical(total.l);
+  *max = std::isnan(total.l) ? *sum : total.m;
+  for (size_t d = 0; d < total.o.size(); ++d) out[d] = Canonical(total.o[d]);
 }
 
 void EvaluateExact(const ReferenceRow& row, float* out, float* lse) {

@@ -43,6 +43,11 @@ Score ScoreOf(const ReferenceRow& row, int64_t j) {
     const double cap = row.softcap() * kLog2E;
     score.value = cap * std::tanh(score.value / cap);
   }
+  const double given = row.Bias(j);
+  constexpr double kMost = std::numeric_limits<float>::max();
+  const double bias = std::isfinite(given) ? std::clamp(given * kLog2E, -kMost, kMost) : given;
+  score.value = ToFloatRange(score.value + bias);
+  score.size += std::fabs(bias);
   return score;
 }
 

@@ -1,8 +1,11 @@
 // Reference: makes the tables of a mask and evaluates single rows from them.
 #include "skipattn/reference.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <exception>
+#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -25,9 +28,28 @@ namespace internal {
 std::vector<int64_t> AllowedKeys(const ReferenceRow& row, int64_t begin, int64_t end) {
   std::vector<int64_t> keys;
   for (int64_t j = begin; j < end; ++j) {
-    if (row.Allows(j)) keys.push_back(j);
+    if (row.Allows(j) && row.Bias(j) != -std::numeric_limits<float>::infinity()) keys.push_back(j);
   }
   return keys;
+}
+
+float ReferenceBias::At(const ConstTensor& dense, int64_t b, int64_t h, int64_t i,
+                        int64_t j) const {
+  if (kind == BiasKind::kNone) return 0.0f;
+  if (kind == BiasKind::kDense) {
+    const int64_t index[] = {b, h, i, j};
+    int64_t at = 0;
+    for (int axis = 0; axis < 4; ++axis) {
+      if (dense.shape[axis] > 1) at += index[axis] * dense.stride[axis];
+    }
+    return static_cast<const float*>(dense.data)[at];
+  }
+  const int64_t distance = i + offset[static_cast<size_t>(b)] - j;
+  if (kind == BiasKind::kAlibi) {
+    return -values[static_cast<size_t>(h)] * static_cast<float>(std::abs(distance));
+  }
+  const int64_t place = std::clamp<int64_t>(size / 2 - distance, 0, size - 1);
+  return values[static_cast<size_t>(h * size + place)];
 }
 
 }  // namespace internal
@@ -44,42 +66,113 @@ double ScaleOf(const Problem& problem, const AttentionOptions& options) {
   return options.scale.value_or(1.0 / std::sqrt(dim));
 }
 
-void FillAllowed(const Predicate& predicate, int64_t b, int64_t h, Impl* impl) {
+/// What a bias does to pairs, as far as the plan knows it.
+class BiasAsMask {
+ public:
+  BiasAsMask(const internal::ReferenceBias& values, const Bias& bias,
+             const AttentionOptions& options)
+      : values_(values), known_(bias.term() != nullptr) {
+    if (internal::KindOf(bias) != internal::BiasKind::kDense) return;
+    known_ = options.bias_is_mask;
+    dense_ = bias::FourAxes(bias.term()->values, bias.term()->axes);
+  }
+
+  bool known() const { return known_; }
+  bool Masks(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return known_ && values_.At(dense_, b, h, i, j) == -std::numeric_limits<float>::infinity();
+  }
+  /// -inf counts too.
+  bool IsSoft(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return known_ && values_.At(dense_, b, h, i, j) <= -1e30f;
+  }
+
+ private:
+  const internal::ReferenceBias& values_;
+  bool known_;
+  ConstTensor dense_;
+};
+
+/// In a row that attends a key that is not soft, the soft ones are masked.
+void FillAllowed(const Predicate& predicate, const BiasAsMask& bias, int64_t b, int64_t h,
+                 Impl* impl) {
   for (int64_t i = 0; i < impl->problem.q_len; ++i) {
+    const size_t begin = impl->allowed.size();
+    bool any = false;
     for (int64_t j = 0; j < impl->problem.k_len; ++j) {
-      impl->allowed.push_back(predicate.Allows(b, h, i, j) ? 1 : 0);
+      const bool allowed = predicate.Allows(b, h, i, j) && !bias.IsSoft(b, h, i, j);
+      impl->allowed.push_back(allowed ? 1 : 0);
+      any = any || allowed;
+    }
+    for (int64_t j = 0; j < impl->problem.k_len && !any; ++j) {
+      const bool allowed = predicate.Allows(b, h, i, j) && !bias.Masks(b, h, i, j);
+      impl->allowed[begin + static_cast<size_t>(j)] = allowed ? 1 : 0;
     }
   }
 }
 
-/// The origin of a row: the lowest key that any row of its plane and document attends, causal and
-/// window terms counted as true; 0 if there is none, as then nothing depends on it.
-void FillOrigins(const Predicate& predicate, int64_t b, int64_t h, Impl* impl) {
+/// The origin of a row: the lowest key that any row of its plane and document attends, causal,
+/// window and prefix_causal terms counted as true, soft keys only where there are no others; 0 if
+/// there is none, as then nothing depends on it.
+void FillOrigins(const Predicate& predicate, const BiasAsMask& bias, int64_t b, int64_t h,
+                 Impl* impl) {
   const auto [q_len, k_len] = std::pair(impl->problem.q_len, impl->problem.k_len);
-  std::map<std::vector<int64_t>, int64_t> lowest;
+  struct Lowest {
+    int64_t key, soft_key;
+  };
+  std::map<std::vector<int64_t>, Lowest> lowest;
   for (int64_t i = 0; i < q_len; ++i) {
-    int64_t& low = lowest.emplace(predicate.DocumentOf(b, i), k_len).first->second;
-    for (int64_t j = 0; j < low; ++j) {
-      if (predicate.AllowsWide(b, h, i, j)) low = j;
+    Lowest& low = lowest.emplace(predicate.DocumentOf(b, i), Lowest{k_len, k_len}).first->second;
+    for (int64_t j = 0; j < low.key; ++j) {
+      if (bias.Masks(b, h, i, j) || !predicate.AllowsWide(b, h, i, j)) continue;
+      int64_t& lowest_key = bias.IsSoft(b, h, i, j) ? low.soft_key : low.key;
+      lowest_key = std::min(lowest_key, j);
     }
   }
   for (int64_t i = 0; i < q_len; ++i) {
-    const int64_t low = lowest.at(predicate.DocumentOf(b, i));
-    impl->origin.push_back(low == k_len ? 0 : low);
+    const Lowest& low = lowest.at(predicate.DocumentOf(b, i));
+    const int64_t found = low.key < k_len ? low.key : low.soft_key;
+    impl->origin.push_back(found == k_len ? 0 : found);
   }
 }
 
-std::shared_ptr<const Impl> MakeImpl(const Problem& problem, const Mask& mask,
+internal::ReferenceBias CopyBias(const Problem& problem, const Bias& bias) {
+  internal::ReferenceBias copy;
+  copy.kind = internal::KindOf(bias);
+  if (copy.kind == internal::BiasKind::kNone || copy.kind == internal::BiasKind::kDense)
+    return copy;
+  const ConstTensor& given = bias.term()->values;
+  copy.size = given.rank == 2 ? given.shape[1] : 1;
+  for (int64_t h = 0; h < problem.heads; ++h) {
+    for (int64_t n = 0; n < copy.size; ++n) {
+      copy.values.push_back(
+          static_cast<const float*>(given.data)[h * given.stride[0] + n * given.stride[1]]);
+    }
+  }
+  const mask::Diagonal& diagonal = bias.term()->diagonal;
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    int64_t offset = diagonal.offset.value_or(0);
+    if (diagonal.offsets.given()) offset = internal::IntAt(diagonal.offsets, b);
+    if (diagonal.align == mask::Align::kBottomRight) offset = problem.k_len - problem.q_len;
+    copy.offset.push_back(offset);
+  }
+  return copy;
+}
+
+std::shared_ptr<const Impl> MakeImpl(const Problem& problem, const Mask& mask, const Bias& bias,
                                      const AttentionOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->problem = problem;
   impl->scale = ScaleOf(problem, options);
   impl->softcap = options.softcap;
   impl->empty_rows = options.empty_rows;
+  impl->bias = CopyBias(problem, bias);
+  if (problem.bias) impl->bias.kind = internal::BiasKind::kDense;
   impl->key_origin = options.key_origin;
   const Predicate predicate(problem, mask);
-  const int64_t batches = predicate.VariesByBatch() || problem.batch == 0 ? problem.batch : 1;
-  const int64_t heads = predicate.VariesByHead() ? problem.heads : 1;
+  const BiasAsMask as_mask(impl->bias, bias, options);
+  const bool by_batch = predicate.VariesByBatch() || as_mask.known() || problem.batch == 0;
+  const int64_t batches = by_batch ? problem.batch : 1;
+  const int64_t heads = predicate.VariesByHead() || as_mask.known() ? problem.heads : 1;
   impl->head_step = heads > 1 ? 1 : 0;
   impl->batch_step = batches > 1 ? heads : 0;
   const size_t rows = static_cast<size_t>(batches * heads * problem.q_len);
@@ -87,8 +180,8 @@ std::shared_ptr<const Impl> MakeImpl(const Problem& problem, const Mask& mask,
   impl->origin.reserve(rows);
   for (int64_t b = 0; b < batches; ++b) {
     for (int64_t h = 0; h < heads; ++h) {
-      FillAllowed(predicate, b, h, impl.get());
-      FillOrigins(predicate, b, h, impl.get());
+      FillAllowed(predicate, as_mask, b, h, impl.get());
+      FillOrigins(predicate, as_mask, b, h, impl.get());
     }
   }
   return impl;
@@ -133,11 +226,18 @@ auto WithoutExceptions(const Work& work) -> decltype(work()) {
 
 Result<Reference> Reference::Make(const Problem& problem, const Mask& mask,
                                   const AttentionOptions& options) {
+  return Make(problem, mask, {}, options);
+}
+
+Result<Reference> Reference::Make(const Problem& given, const Mask& mask, const Bias& bias,
+                                  const AttentionOptions& options) {
   return WithoutExceptions([&]() -> Result<Reference> {
-    if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
-    if (Status status = internal::CheckOptions(problem, options); !status.ok()) return status;
-    if (Status status = internal::CheckMask(problem, mask); !status.ok()) return status;
-    return Reference(MakeImpl(problem, mask, options));
+    const Problem problem = internal::WithBias(given, bias);
+    if (Status s = internal::CheckProblem(problem); !s.ok()) return s;
+    if (Status s = internal::CheckOptions(problem, options); !s.ok()) return s;
+    if (Status s = internal::CheckMask(problem, mask); !s.ok()) return s;
+    if (Status s = internal::CheckBias(problem, bias); !s.ok()) return s;
+    return Reference(MakeImpl(problem, mask, bias, options));
   });
 }
 
@@ -160,10 +260,27 @@ Status Reference::ExactRow(const RunArgs& args, int64_t b, int64_t h, int64_t i,
   });
 }
 
+Status Reference::ExactState(const RunArgs& args, int64_t b, int64_t h, int64_t i, float* max,
+                             float* sum, float* out) const {
+  return WithoutExceptions([&]() -> Status {
+    if (Status status = internal::CheckInputs(impl_->problem, args); !status.ok()) return status;
+    if (Status status = CheckRow(impl_->problem, b, h, i); !status.ok()) return status;
+    if (max == nullptr || sum == nullptr || out == nullptr) {
+      return Status::InvalidArgument("max, sum or out is null, expected room for each");
+    }
+    const internal::ScopedFloatEnv env;
+    internal::EvaluateState(internal::ReferenceRow(*impl_, args, b, h, i), max, sum, out);
+    return {};
+  });
+}
+
 Result<Float64Row> Reference::Row64(const RunArgs& args, int64_t b, int64_t h, int64_t i) const {
   return WithoutExceptions([&]() -> Result<Float64Row> {
     if (Status status = internal::CheckInputs(impl_->problem, args); !status.ok()) return status;
     if (Status status = CheckRow(impl_->problem, b, h, i); !status.ok()) return status;
+    if (args.carry_in.given()) {
+      return Status::InvalidArgument("carry_in is given, expected none: float64 wants all keys");
+    }
     const internal::ScopedFloatEnv env;
     return internal::EvaluateFloat64(internal::ReferenceRow(*impl_, args, b, h, i));
   });

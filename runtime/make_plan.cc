@@ -48,14 +48,18 @@ internal::HeightCosts CostsOf(const internal::KernelTable& table, const TileConf
   return costs;
 }
 
-Status Check(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+Status Check(const Problem& problem, const Mask& mask, const Bias& bias,
+             const AttentionOptions& options) {
   if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
   if (Status status = internal::CheckOptions(problem, options); !status.ok()) return status;
-  return internal::CheckMask(problem, mask);
+  if (Status status = internal::CheckMask(problem, mask); !status.ok()) return status;
+  return internal::CheckBias(problem, bias);
 }
 
-Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
-  if (Status status = Check(problem, mask, options); !status.ok()) return status;
+Result<Plan> Make(const Problem& given, const Mask& mask, const Bias& bias,
+                  const AttentionOptions& options) {
+  const Problem problem = internal::WithBias(given, bias);
+  if (Status status = Check(problem, mask, bias, options); !status.ok()) return status;
   const Result<int64_t> target = internal::FindTarget(options.target);
   if (!target.ok()) return target.status();
   const internal::KernelTable table = internal::KernelsF32(*target);
@@ -68,6 +72,8 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   impl->parallel_for = options.parallel_for;
   impl->q_scale = QueryScale(problem, options);
   impl->softcap = static_cast<float>(options.softcap * kLog2E);
+  impl->bias = internal::BiasValues(problem, bias);
+  if (problem.bias) impl->bias.kind = internal::BiasKind::kDense;
   impl->target = *target;
   impl->lanes = table.lanes;
   impl->config = *config;
@@ -78,14 +84,15 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
   params.vector_lanes = static_cast<int64_t>(table.lanes);
   params.heights = CostsOf(table, **config);
   impl->data = internal::BuildPlan(problem, mask, options, params,
-                                   internal::ScanBitsFunction(*target), impl->threads);
+                                   internal::ScanBitsFunction(*target), impl->threads, bias);
   const size_t rows = static_cast<size_t>(params.heights.heights) * table.lanes;
   impl->worker_bytes =
       sizeof(float) * internal::ScratchFloats(rows, table.lanes, static_cast<size_t>(problem.dim),
-                                              static_cast<size_t>(problem.v_dim));
+                                              static_cast<size_t>(problem.v_dim),
+                                              impl->bias.kind != internal::BiasKind::kNone);
   impl->shared_bytes = internal::SharedBytes(impl->data);
   if (options.backend == Backend::kReference) {
-    Result<Reference> reference = Reference::Make(problem, mask, options);
+    Result<Reference> reference = Reference::Make(problem, mask, bias, options);
     if (!reference.ok()) return reference.status();
     impl->reference = *std::move(reference);
   }
@@ -95,10 +102,15 @@ Result<Plan> Make(const Problem& problem, const Mask& mask, const AttentionOptio
 }  // namespace
 
 Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const AttentionOptions& options) {
+  return MakePlan(problem, mask, {}, options);
+}
+
+Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const Bias& bias,
+                      const AttentionOptions& options) {
   // Planning computes a little too, and must neither round nor trap as the host has set.
   const internal::ScopedFloatEnv env;
   try {
-    return Make(problem, mask, options);
+    return Make(problem, mask, bias, options);
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kOutOfMemory, "out of memory");  // short: no allocation
   } catch (const internal::MaskFunctionError& error) {
@@ -148,6 +160,7 @@ Result<Problem> ProblemOf(const RunArgs& args) {
   problem.q_dtype = args.q.dtype;
   problem.kv_dtype = args.k.dtype;
   problem.out_dtype = args.out.dtype;
+  problem.bias = args.bias.given();
   problem.sinks = args.sinks.given();
   if (Status status = internal::CheckProblem(problem); !status.ok()) return status;
   if (Status status = internal::CheckRun(problem, args); !status.ok()) return status;
@@ -157,8 +170,25 @@ Result<Problem> ProblemOf(const RunArgs& args) {
 Status Attention(const RunArgs& args, const Mask& mask, const AttentionOptions& options) {
   const Result<Problem> problem = ProblemOf(args);
   if (!problem.ok()) return problem.status();
-  const Result<Plan> plan = MakePlan(*problem, mask, options);
+  const Result<Plan> plan =
+      MakePlan(*problem, mask, problem->bias ? bias::Dense(args.bias) : Bias(), options);
   return plan.ok() ? internal::RunPlan(plan->impl(), args) : plan.status();
+}
+
+Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
+                 const AttentionOptions& options) {
+  if (args.bias.given() && bias.term() != nullptr) {
+    return Status::InvalidArgument("bias is given twice, expected it in args or as an argument");
+  }
+  const Result<Problem> problem = ProblemOf(args);
+  if (!problem.ok()) return problem.status();
+  const Result<Plan> plan = MakePlan(*problem, mask, bias, options);
+  if (!plan.ok()) return plan.status();
+  RunArgs with_bias = args;
+  if (internal::KindOf(bias) == internal::BiasKind::kDense) {
+    with_bias.bias = bias::FourAxes(bias.term()->values, bias.term()->axes);
+  }
+  return plan->Run(with_bias);
 }
 
 }  // namespace v0

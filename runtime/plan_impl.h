@@ -8,6 +8,7 @@
 
 #include "kernels/tile.h"
 #include "plan/plan_data.h"
+#include "runtime/bias_values.h"
 #include "skipattn/plan.h"
 #include "skipattn/reference.h"
 
@@ -21,6 +22,8 @@ struct Plan::Impl {
   ParallelFor parallel_for;
   float q_scale = 1;  // the contract's c
   float softcap = 0;  // the contract's g; 0 = none
+
+  internal::BiasValues bias;
 
   int64_t target = 0;
   size_t lanes = 1;

@@ -55,6 +55,16 @@ struct Workers {
   }
 };
 
+Status RunReferenceState(const Plan::Impl& plan, const RunArgs& args, int64_t b, int64_t h,
+                         int64_t i) {
+  const auto at = [&](const Tensor& view) {
+    return static_cast<float*>(view.data) + b * view.stride[0] + h * view.stride[1] +
+           i * view.stride[2];
+  };
+  const Carry& carry = args.carry_out;
+  return plan.reference->ExactState(args, b, h, i, at(carry.max), at(carry.sum), at(carry.out));
+}
+
 /// Every row by the definition.
 Status RunReference(const Plan::Impl& plan, const RunArgs& args) {
   const Problem& p = plan.data.problem;
@@ -62,6 +72,11 @@ Status RunReference(const Plan::Impl& plan, const RunArgs& args) {
   for (int64_t b = 0; b < p.batch; ++b) {
     for (int64_t h = 0; h < p.heads; ++h) {
       for (int64_t i = 0; i < p.q_len; ++i) {
+        if (args.carry_out.given()) {
+          Status status = RunReferenceState(plan, args, b, h, i);
+          if (!status.ok()) return status;
+          continue;
+        }
         float lse;
         float* out =
             static_cast<float*>(args.out.data) + b * stride[0] + h * stride[1] + i * stride[2];
@@ -90,6 +105,10 @@ Status CheckWorkspace(const Plan::Impl& plan, const RunArgs& args, int threads) 
 Status RunPlan(const Plan::Impl& plan, const RunArgs& args) {
   const int threads = args.threads > 0 ? args.threads : plan.threads;
   if (Status status = CheckWorkspace(plan, args, threads); !status.ok()) return status;
+  if (plan.empty_rows == EmptyRows::kUniform && args.carry_in.given()) {
+    return Status::InvalidArgument(
+        "carry_in is given, expected none with empty_rows = uniform, which needs all keys at once");
+  }
   if (plan.reference) {
     try {
       return RunReference(plan, args);

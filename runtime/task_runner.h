@@ -31,6 +31,9 @@ class TaskRunner {
   void RunPart(const Task& task, const Tile& tile, TileArgs& args) const;
   void FillEmptyRows(const Task& task, float* scratch) const;
   void FillLikeFirst(int64_t b, int64_t head, const Runs& rows, float* scratch) const;
+  void PassOn(int64_t b, int64_t head, const Runs& rows, float* scratch) const;
+  void AddRow(int64_t b, int64_t head, int64_t query, int64_t lane, Job& job) const;
+  void AddBiasRow(int64_t b, int64_t head, int64_t query, int64_t lane, Job& job) const;
   void FillLse(int64_t b, int64_t head, const internal::Run& run, float lse) const;
   void FillZero(int64_t b, int64_t head, const internal::Run& run) const;
 

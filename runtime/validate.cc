@@ -1,13 +1,16 @@
 // Argument checks; see validate.h. The checks of a run build no text while all is well.
 #include "runtime/validate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <string>
 
+#include "plan/bias_term.h"
 #include "plan/check_mask.h"
 #include "runtime/overlap.h"
 
@@ -109,12 +112,29 @@ std::string StridesText(const ConstTensor& view) {
   return ShapeText(strides);
 }
 
+bool SameView(const ConstTensor& a, const ConstTensor& b) {
+  return a.data == b.data && std::equal(a.shape, a.shape + a.rank, b.shape, b.shape + b.rank) &&
+         std::equal(a.stride, a.stride + a.rank, b.stride);
+}
+
 Status CheckOverlap(const RunArgs& args) {
+  const ConstCarry& in = args.carry_in;
   const struct Named {
     const char* name;
     ConstTensor view;
-  } read[] = {{"q", args.q}, {"k", args.k}, {"v", args.v}, {"sinks", args.sinks}},
-    written[] = {{"out", args.out}, {"lse", args.lse}};
+  } read[] = {{"q", args.q},
+              {"k", args.k},
+              {"v", args.v},
+              {"bias", args.bias},
+              {"sinks", args.sinks},
+              {"carry_in.max", in.max},
+              {"carry_in.sum", in.sum},
+              {"carry_in.out", in.out}},
+    written[] = {{"out", args.out},
+                 {"lse", args.lse},
+                 {"carry_out.max", args.carry_out.max},
+                 {"carry_out.sum", args.carry_out.sum},
+                 {"carry_out.out", args.carry_out.out}};
   for (const Named& one : written) {
     if (!one.view.given()) continue;
     if (MayOverlapItself(one.view)) {
@@ -123,13 +143,21 @@ Status CheckOverlap(const RunArgs& args) {
                  "strides that keep all elements apart");
     }
     for (const Named& other : read) {
+      // A state may go on in its own place.
+      const bool same = std::strncmp(one.name, "carry_out", 9) == 0 &&
+                        std::strcmp(one.name + 9, other.name + std::strlen(other.name) - 4) == 0 &&
+                        SameView(one.view, other.view);
+      if (!other.view.given() || same) continue;
+      if (MayOverlap(one.view, other.view)) {
+        return Bad(one.name, std::string("in the memory of ") + other.name, "memory of its own");
+      }
+    }
+    for (const Named& other : written) {
+      if (&other >= &one) break;
       if (other.view.given() && MayOverlap(one.view, other.view)) {
         return Bad(one.name, std::string("in the memory of ") + other.name, "memory of its own");
       }
     }
-  }
-  if (args.lse.given() && MayOverlap(args.out, args.lse)) {
-    return Bad("lse", "in the memory of out", "memory of its own");
   }
   return {};
 }
@@ -246,6 +274,21 @@ Status CheckSinks(const Problem& p, const ConstTensor& sinks) {
   return {};
 }
 
+Status CheckCarry(const Problem& p, const std::string& name, const ConstCarry& carry) {
+  const std::string max = name + ".max", sum = name + ".sum", out = name + ".out";
+  const auto rows = [&](const std::string& part, const ConstTensor& view) {
+    return CheckView(
+        view, {part.c_str(), DType::kF32, "batch, heads, q_len", 3, {p.batch, p.heads, p.q_len}});
+  };
+  if (Status status = rows(max, carry.max); !status.ok()) return status;
+  if (Status status = rows(sum, carry.sum); !status.ok()) return status;
+  return CheckTensor(carry.out, {out.c_str(),
+                                 DType::kF32,
+                                 "batch, heads, q_len, v_dim",
+                                 4,
+                                 {p.batch, p.heads, p.q_len, p.v_dim}});
+}
+
 Status CheckInputs(const Problem& p, const RunArgs& args) {
   Status status = CheckTensor(
       args.q, {"q", p.q_dtype, "batch, heads, q_len, dim", 4, {p.batch, p.heads, p.q_len, p.dim}});
@@ -259,11 +302,37 @@ Status CheckInputs(const Problem& p, const RunArgs& args) {
                                 "batch, kv_heads, k_len, v_dim",
                                 4,
                                 {p.batch, p.kv_heads, p.k_len, p.v_dim}});
-  return status.ok() ? CheckSinks(p, args.sinks) : status;
+  if (!status.ok()) return status;
+  if (status = CheckGiven("bias", p.bias, args.bias); !status.ok()) return status;
+  if (p.bias) {
+    if (status = CheckBiasView(p, args.bias); !status.ok()) return status;
+  }
+  if (status = CheckSinks(p, args.sinks); !status.ok()) return status;
+  if (!args.carry_in.given()) return {};
+  return CheckCarry(p, "carry_in", args.carry_in);
 }
+
+namespace {
+
+Status CheckRest(const RunArgs& args) {
+  if (Status status = CheckOverlap(args); !status.ok()) return status;
+  if (Status status = CheckWorkspace(args); !status.ok()) return status;
+  return CheckThreads(args.threads, "the plan's");
+}
+
+}  // namespace
 
 Status CheckRun(const Problem& p, const RunArgs& args) {
   if (Status status = CheckInputs(p, args); !status.ok()) return status;
+  if (args.carry_out.given()) {
+    if (args.out.given() || args.lse.given()) {
+      return Bad(args.out.given() ? "out" : "lse", "given beside carry_out",
+                 "none: the last run writes it");
+    }
+    const ConstCarry out = {args.carry_out.max, args.carry_out.sum, args.carry_out.out};
+    if (Status status = CheckCarry(p, "carry_out", out); !status.ok()) return status;
+    return CheckRest(args);
+  }
   Status status = CheckTensor(
       args.out,
       {"out", p.out_dtype, "batch, heads, q_len, v_dim", 4, {p.batch, p.heads, p.q_len, p.v_dim}});
@@ -273,9 +342,7 @@ Status CheckRun(const Problem& p, const RunArgs& args) {
                        {"lse", DType::kF32, "batch, heads, q_len", 3, {p.batch, p.heads, p.q_len}});
     if (!status.ok()) return status;
   }
-  if (status = CheckOverlap(args); !status.ok()) return status;
-  if (status = CheckWorkspace(args); !status.ok()) return status;
-  return CheckThreads(args.threads, "the plan's");
+  return CheckRest(args);
 }
 
 }  // namespace internal

@@ -53,6 +53,7 @@ struct Outputs {
 struct AttentionCase {
   Problem problem;
   FloatTensor q, k, v;
+  ConstTensor bias;          // borrowed, where the problem has a dense one
   std::vector<float> sinks;  // of each head, where the problem has them
   bool out_heads_inside = false;
   int64_t out_gap = 0;
@@ -100,6 +101,7 @@ struct AttentionCase {
     args.lse = outputs.lse.View();
     args.lse.rank = 3;
     if (problem.sinks) args.sinks = sinks;
+    if (problem.bias) args.bias = bias;
     return args;
   }
 

@@ -43,7 +43,7 @@ ChunkData::ChunkData(size_t rows, size_t lanes, size_t dim, size_t heads)
   inputs_ = RandomInputs(problem, Layout::kBthd, 4);
   memory_ = Array(1, 1, 1, static_cast<int64_t>(scratch_.floats), Layout::kBhtd);
   memory_.Fill(0);
-  scratch_ = internal::TileScratch(memory_.Row(0, 0, 0), rows, lanes, dim, dim);
+  scratch_ = internal::TileScratch(memory_.Row(0, 0, 0), rows, lanes, dim, dim, false);
   for (size_t r = 0; r < rows; ++r) q_rows_.push_back(inputs_.q.Row(0, 0, r));
   FillQueries();
 }

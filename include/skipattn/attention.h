@@ -6,6 +6,7 @@
 #ifndef SKIPATTN_ATTENTION_H_
 #define SKIPATTN_ATTENTION_H_
 
+#include "skipattn/bias.h"
 #include "skipattn/mask.h"
 #include "skipattn/options.h"
 #include "skipattn/plan.h"
@@ -18,10 +19,14 @@
 namespace skipattn {
 inline namespace v0 {
 
-/// One shot: MakePlan with the sizes of `args`, then Run. To use a mask more than once (heads are
-/// included in a run; layers and steps are not), make a Plan.
+/// One shot: MakePlan with the sizes of `args` (and its bias, if there is one), then Run. To use a
+/// mask more than once (heads are included in a run; layers and steps are not), make a Plan.
 SKIPATTN_API Status Attention(const RunArgs& args, const Mask& mask = {},
                               const AttentionOptions& options = {});
+
+/// The same with a bias of any kind; `args` brings none then.
+SKIPATTN_API Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
+                              const AttentionOptions& options);
 
 /// The sizes and types that the views of `args` have. An error where they disagree.
 SKIPATTN_API Result<Problem> ProblemOf(const RunArgs& args);

@@ -52,6 +52,11 @@ struct AttentionOptions {
   /// c: a score s becomes c * tanh(s / c), before any bias; 0 = no cap.
   double softcap = 0;
 
+  /// Whether a dense bias given to MakePlan is looked at for what it masks, which is then skipped
+  /// as with a mask: -inf, and soft values, which are those up to -1e30. In a row that attends a
+  /// key that is not soft, soft ones are masked; otherwise they are numbers like any other.
+  bool bias_is_mask = true;
+
   EmptyRows empty_rows = EmptyRows::kZero;
   Precision precision = Precision::kExact;
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "skipattn/bias.h"
 #include "skipattn/mask.h"
 #include "skipattn/options.h"
 #include "skipattn/status.h"
@@ -29,8 +30,22 @@ struct Problem {
   DType q_dtype = DType::kF32;
   DType kv_dtype = DType::kF32;
   DType out_dtype = DType::kF32;
+  bool bias = false;   ///< RunArgs::bias is given: a dense bias
   bool sinks = false;  ///< RunArgs::sinks is given
 };
+
+/// The state of a fold over keys, f32: what the weights so far are relative to (a power of two, as
+/// its exponent), their sum, and the sum of the weighted values. In what it means for other
+/// arithmetic it is (max * ln 2, sum, out) of an online softmax.
+template <typename View>
+struct BasicCarry {
+  View max;  ///< [B, heads, q_len]
+  View sum;  ///< [B, heads, q_len]
+  View out;  ///< [B, heads, q_len, v_dim]; its last stride must be 1
+  bool given() const { return max.given() || sum.given() || out.given(); }
+};
+using Carry = BasicCarry<Tensor>;
+using ConstCarry = BasicCarry<ConstTensor>;
 
 /// What differs from run to run: where the tensors are. All views are addressed
 /// {batch, head, position, dim}; any strides, but the last one must be 1 (where that axis is
@@ -42,9 +57,21 @@ struct RunArgs {
   Tensor out;     ///< [B, heads, q_len, v_dim]; must not overlap an input or itself
   Tensor lse;     ///< optional, f32 [B, heads, q_len]: natural log of the sum of exp(score)
 
+  /// Added to the scores after the softcap, where the problem says so: f32 [batch, heads, q_len,
+  /// k_len], any of them 1 to broadcast, any strides; `bias::FourAxes` makes it of other ranks.
+  ConstTensor bias;
+
   /// One logit per query head, f32 [heads], where the problem says so: exp(sink) joins the sum of
   /// exp(score), in lse too, and has no value. At most 1e30, not NaN; -inf = none for that head.
   ConstTensor sinks;
+
+  /// Attention over keys that come in parts, one run for each, with the bits of a single run: all
+  /// but the last run leave their state in `carry_out` (`out` and `lse` are not given then), all
+  /// but the first begin with it as `carry_in`. Parts must meet at a boundary of the chunk grid:
+  /// `key_origin` of each part is that of the whole less the number of keys before. `carry_out` may
+  /// be `carry_in` itself. Sinks join in the last run; empty_rows = uniform needs all keys at once.
+  ConstCarry carry_in;
+  Carry carry_out;
 
   /// Scratch of `Plan::workspace_bytes(threads)` bytes, aligned to 64; null = the library keeps
   /// one per thread.
@@ -97,6 +124,13 @@ class SKIPATTN_API Plan {
 /// Compiles a mask for a problem. The arrays that `mask` borrows are not needed afterwards.
 SKIPATTN_API Result<Plan> MakePlan(const Problem& problem, const Mask& mask,
                                    const AttentionOptions& options = {});
+
+/// The same with a bias, whose arrays are not needed afterwards either. A dense one stands for
+/// those that the runs will bring (`problem.bias` need not say so): where it masks, the plan does.
+/// A plan made without it lets the runs' bias mask too, but skips nothing for it, takes its soft
+/// values (AttentionOptions::bias_is_mask) as numbers, and finds the chunk grid without it.
+SKIPATTN_API Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const Bias& bias,
+                                   const AttentionOptions& options);
 
 }  // namespace v0
 }  // namespace skipattn

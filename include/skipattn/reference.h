@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "skipattn/bias.h"
 #include "skipattn/mask.h"
 #include "skipattn/options.h"
 #include "skipattn/plan.h"
@@ -29,7 +30,11 @@ class SKIPATTN_API Reference {
   static Result<Reference> Make(const Problem& problem, const Mask& mask,
                                 const AttentionOptions& options = {});
 
-  /// Whether query i of head h attends key j.
+  /// The same with a bias; see MakePlan.
+  static Result<Reference> Make(const Problem& problem, const Mask& mask, const Bias& bias,
+                                const AttentionOptions& options);
+
+  /// Whether query i of head h attends key j: what the plan knows of it.
   bool Allows(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
   /// The exact arithmetic for query row (b, h, i): `out` [v_dim] and `lse` (may be null) are
@@ -37,7 +42,12 @@ class SKIPATTN_API Reference {
   Status ExactRow(const RunArgs& args, int64_t b, int64_t h, int64_t i, float* out,
                   float* lse) const;
 
-  /// The operation in float64, with the error bounds of the exact arithmetic.
+  /// The state {M, l, o} that a run with carry_out leaves for the row, o being [v_dim].
+  Status ExactState(const RunArgs& args, int64_t b, int64_t h, int64_t i, float* max, float* sum,
+                    float* out) const;
+
+  /// The operation in float64 over keys that are all there (no carry), with the error bounds of the
+  /// exact arithmetic.
   Result<Float64Row> Row64(const RunArgs& args, int64_t b, int64_t h, int64_t i) const;
 
   struct Impl;

@@ -49,11 +49,12 @@ TEST(AttentionF32Test, TargetsHaveCodeOfTheirOwn) {
 }
 
 TEST(AttentionF32Test, ScratchGrowsWithEverySize) {
-  const size_t base = ScratchFloats(16, 8, 64, 64);
+  const size_t base = ScratchFloats(16, 8, 64, 64, false);
   EXPECT_GE(base, 16u * 64 + 16u * kChunk + 16u * 64);
-  EXPECT_GT(ScratchFloats(24, 8, 64, 64), base);
-  EXPECT_GT(ScratchFloats(16, 8, 128, 64), base);
-  EXPECT_GT(ScratchFloats(16, 8, 64, 65), base);
+  EXPECT_GT(ScratchFloats(24, 8, 64, 64, false), base);
+  EXPECT_GT(ScratchFloats(16, 8, 128, 64, false), base);
+  EXPECT_GT(ScratchFloats(16, 8, 64, 65, false), base);
+  EXPECT_EQ(ScratchFloats(16, 8, 64, 64, true), base + 128 * 16);
 }
 
 }  // namespace

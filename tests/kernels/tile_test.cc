@@ -8,6 +8,7 @@
 
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
+#include "tests/random_bias.h"
 #include "tests/random_mask.h"
 
 namespace skipattn::test {
@@ -64,31 +65,39 @@ void ExpectReferenceBits(uint64_t seed) {
   Problem problem = RandomProblem(rng);
   problem.sinks = OneIn(rng, 3);
   const RandomMask random(rng, problem);
-  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Text(problem) + random.text);
+  RandomBias bias(rng, problem);
+  problem.bias = bias.view.given();
+  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Text(problem) + random.text + "; " +
+               bias.text);
   AttentionCase data(rng, problem);
+  data.bias = bias.view;
   AttentionOptions options;
+  options.bias_is_mask = !OneIn(rng, 5);
   options.threads = 1;
   if (OneIn(rng, 3)) options.scale = 0.3;
   if (OneIn(rng, 3)) options.softcap = OneIn(rng, 2) ? 0.7 : 20;
   options.empty_rows = static_cast<EmptyRows>(Uniform(rng, 0, 3));
   if (OneIn(rng, 4)) options.key_origin = {Uniform(rng, -300, 300)};
-  const Result<Reference> reference = Reference::Make(problem, random.mask, options);
+  const Result<Reference> reference = Reference::Make(problem, random.mask, bias.bias, options);
   ASSERT_TRUE(reference.ok()) << reference.status().message();
   const Outputs want = data.Exact(*reference);
+  bias.Spoil(rng, problem, [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+    return !random.Allows(b, h, i, j);
+  });
   for (const TargetConfig& one : AllConfigs()) {
     SCOPED_TRACE(one.target + " " + one.config);
     options.target = one.target;
     options.config = one.config;
     for (Skipping skipping : {Skipping::kOn, Skipping::kOff}) {
       options.skipping = skipping;
-      const Result<Plan> plan = MakePlan(problem, random.mask, options);
+      const Result<Plan> plan = MakePlan(problem, random.mask, bias.bias, options);
       ASSERT_TRUE(plan.ok()) << plan.status().message();
       ASSERT_EQ(plan->stats().target, one.target);
       ASSERT_EQ(plan->stats().config, one.config);
       Outputs got = data.Run(*plan);
       if (one.exact) {
         ASSERT_TRUE(SameBits(got, want)) << "skipping " << static_cast<int>(skipping);
-      } else if (options.empty_rows == EmptyRows::kZero) {
+      } else if (options.empty_rows == EmptyRows::kZero && bias.tame()) {
         ExpectWithinBound(data, *reference, got);
       }
     }

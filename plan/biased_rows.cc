@@ -1,0 +1,166 @@
+// Rows of a mask and a bias; see biased_rows.h.
+#include "plan/biased_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plan/bias_value.h"
+#include "plan/term_runs.h"
+
+namespace skipattn {
+inline namespace v0 {
+namespace internal {
+namespace {
+
+/// Whether a dense array has any element that is false. Axes that broadcast are looked at once.
+bool AnyLow(const DenseView& view, const int64_t (&sizes)[4], ScanFunction scan) {
+  int64_t count[4];
+  for (int axis = 0; axis < 4; ++axis) count[axis] = view.stride[axis] == 0 ? 1 : sizes[axis];
+  std::vector<uint64_t> words(static_cast<size_t>(WordsFor(count[3])));
+  for (int64_t b = 0; b < count[0]; ++b) {
+    for (int64_t h = 0; h < count[1]; ++h) {
+      for (int64_t i = 0; i < count[2]; ++i) {
+        ScanElements(view, b * view.stride[0] + h * view.stride[1] + i * view.stride[2],
+                     view.stride[3], count[3], scan, words.data());
+        const BitRow row = {words.data(), count[3]};
+        if (row.FirstClear(0, count[3]) < count[3]) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether a bias can be soft or -inf anywhere, so that the plan must know where.
+bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options,
+             ScanFunction scan) {
+  const BiasKind kind = KindOf(bias);
+  if (kind == BiasKind::kNone || p.batch == 0 || p.q_len == 0 || p.k_len == 0) return false;
+  if (kind != BiasKind::kDense) return BiasFormula(p, bias).MayBeSoft();
+  if (!options.bias_is_mask) return false;
+  DenseView view = ViewOf(bias::FourAxes(bias.term()->values, bias.term()->axes), "");
+  view.reads = Reads::kNotSoft;
+  return AnyLow(view, {p.batch, p.heads, p.q_len, p.k_len}, scan);
+}
+
+/// The pairs whose bias is above -inf, or not soft either.
+Mask MaskOf(const Problem& problem, const Bias& bias, Reads reads) {
+  MaskTerms terms;
+  if (KindOf(bias) == BiasKind::kDense) {
+    const ConstTensor values = bias::FourAxes(bias.term()->values, bias.term()->axes);
+    terms.terms.push_back(DenseTerm{values, "", reads});
+  } else {
+    const BiasFormula formula(problem, bias);
+    const float most = reads == Reads::kNotSoft ? kMostSoft : -INFINITY;
+    terms.terms.push_back(FunctionTerm{[formula, most](int64_t b, int64_t h, int64_t i, int64_t j) {
+      return !(formula.At(b, h, i, j) <= most);
+    }});
+  }
+  return Mask(std::make_shared<const MaskTerms>(std::move(terms)));
+}
+
+/// The rows of `some`, and of `all` those that `some` lacks.
+PlaneRows Merge(PlaneRows some, const PlaneRows& all) {
+  PlaneRows merged;
+  merged.empty_rows = all.empty_rows;
+  merged.sets = some.sets;
+  merged.sets.insert(merged.sets.end(), all.sets.begin(), all.sets.end());
+  auto bits = std::make_shared<BitMatrix>();
+  int64_t some_bits = 0;
+  for (const auto& from : {some.bits, all.bits}) {
+    if (from == nullptr) continue;
+    bits->keys = from->keys;
+    bits->words.insert(bits->words.end(), from->words.begin(), from->words.end());
+    if (from == some.bits) {
+      some_bits = static_cast<int64_t>(bits->words.size()) / WordsFor(bits->keys);
+    }
+  }
+  merged.bits = bits;
+  for (size_t document = 0; document < all.origins.size(); ++document) {
+    const size_t begin = merged.rows.size();
+    const auto add = [&](const PlaneRows& plane, auto use) {
+      for (const RowGroup& group : plane.groups) {
+        for (size_t n = group.begin; group.document == document && n < group.end; ++n) {
+          use(plane.rows[n]);
+        }
+      }
+    };
+    add(some, [&](const LiveRow& row) { merged.rows.push_back(row); });
+    const size_t middle = merged.rows.size();
+    add(all, [&](LiveRow row) {
+      const auto live = merged.rows.begin() + static_cast<ptrdiff_t>(middle);
+      const auto before = [](const LiveRow& x, const LiveRow& y) { return x.query < y.query; };
+      if (std::binary_search(merged.rows.begin() + static_cast<ptrdiff_t>(begin), live, row,
+                             before)) {
+        return;
+      }
+      row.set += static_cast<int32_t>(some.sets.size());
+      if (row.bits >= 0) row.bits += some_bits;
+      merged.rows.push_back(row);
+    });
+    std::inplace_merge(merged.rows.begin() + static_cast<ptrdiff_t>(begin),
+                       merged.rows.begin() + static_cast<ptrdiff_t>(middle), merged.rows.end(),
+                       [](const LiveRow& x, const LiveRow& y) { return x.query < y.query; });
+    // Soft keys move no grid, unless there are no others.
+    const int64_t origin =
+        some.origins[document] >= 0 ? some.origins[document] : all.origins[document];
+    if (merged.rows.size() > begin) {
+      merged.groups.push_back({begin, merged.rows.size(), origin, document});
+    }
+    merged.origins.push_back(origin);
+  }
+  return merged;
+}
+
+}  // namespace
+
+BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
+                       const AttentionOptions& options, ScanFunction scan)
+    : BiasedRows(problem, mask, bias, options, scan, MayMask(problem, bias, options, scan)) {}
+
+BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
+                       const AttentionOptions& options, ScanFunction scan, bool may_mask)
+    : problem_(problem),
+      scan_(scan),
+      not_soft_(problem, may_mask ? mask & MaskOf(problem, bias, Reads::kNotSoft) : mask,
+                options.key_origin, scan) {
+  if (!may_mask) return;
+  not_masked_.emplace(problem, mask & MaskOf(problem, bias, Reads::kNotMasked), options.key_origin,
+                      scan);
+  if (KindOf(bias) == BiasKind::kDense) {
+    dense_ = bias::FourAxes(bias.term()->values, bias.term()->axes);
+  }
+}
+
+PlaneRows BiasedRows::Compile(int64_t b, int64_t h) {
+  PlaneRows rows = not_soft_.Compile(b, h);
+  if (!not_masked_ || !HasSoft(b, h, rows.empty_rows)) return rows;
+  return Merge(std::move(rows), not_masked_->Compile(b, h));
+}
+
+/// Whether any of these rows may have soft keys.
+bool BiasedRows::HasSoft(int64_t b, int64_t h, const Runs& queries) const {
+  if (!dense_.given()) return !queries.empty();
+  DenseView view = ViewOf(dense_, "");
+  const int64_t keys = view.stride[3] == 0 ? 1 : problem_.k_len;
+  std::vector<uint64_t> low(static_cast<size_t>(WordsFor(keys))), masked(low.size());
+  for (const Run& run : queries) {
+    for (int64_t i = run.begin; i < run.end; ++i) {
+      const int64_t first = b * view.stride[0] + h * view.stride[1] + i * view.stride[2];
+      view.reads = Reads::kNotSoft;
+      ScanElements(view, first, view.stride[3], keys, scan_, low.data());
+      view.reads = Reads::kNotMasked;
+      ScanElements(view, first, view.stride[3], keys, scan_, masked.data());
+      if (low != masked) return true;
+      if (view.stride[2] == 0) return false;  // all rows are this one
+    }
+  }
+  return false;
+}
+
+}  // namespace internal
+}  // namespace v0
+}  // namespace skipattn
