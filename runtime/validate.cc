@@ -345,6 +345,44 @@ Status CheckRun(const Problem& p, const RunArgs& args) {
   return CheckRest(args);
 }
 
+Status CheckMerge(const MergeArgs& args) {
+  const ConstTensor& first = args.out_a;
+  if (first.rank != 4) return Bad("out_a: rank", to_string(first.rank), "4");
+  const int64_t* n = first.shape;
+  const struct Named {
+    const char* name;
+    ConstTensor view;
+    bool rows;  // [batch, heads, q_len] only
+  } views[] = {{"out_a", args.out_a, false}, {"lse_a", args.lse_a, true},
+               {"out_b", args.out_b, false}, {"lse_b", args.lse_b, true},
+               {"out", args.out, false},     {"lse", args.lse, true}};
+  for (const Named& one : views) {
+    const Status status =
+        one.rows ? CheckView(one.view,
+                             {one.name, DType::kF32, "batch, heads, q_len", 3, {n[0], n[1], n[2]}})
+                 : CheckTensor(one.view, {one.name,
+                                          DType::kF32,
+                                          "batch, heads, q_len, v_dim",
+                                          4,
+                                          {n[0], n[1], n[2], n[3]}});
+    if (!status.ok()) return status;
+  }
+  for (const Named* one = views + 4; one < views + 6; ++one) {
+    if (MayOverlapItself(one->view)) {
+      return Bad(std::string(one->name) + ": strides",
+                 StridesText(one->view) + " for shape " + ShapeText(one->view),
+                 "strides that keep all elements apart");
+    }
+    for (const Named* other = views; other < one; ++other) {
+      const bool in_place = one->rows == other->rows && SameView(one->view, other->view);
+      if (in_place || !MayOverlap(one->view, other->view)) continue;
+      return Bad(one->name, std::string("in the memory of ") + other->name,
+                 "memory of its own, or just that of an input of its kind");
+    }
+  }
+  return {};
+}
+
 }  // namespace internal
 }  // namespace v0
 }  // namespace skipattn

@@ -3,6 +3,7 @@
 #ifndef SKIPATTN_RUNTIME_VALIDATE_H_
 #define SKIPATTN_RUNTIME_VALIDATE_H_
 
+#include "skipattn/merge.h"
 #include "skipattn/options.h"
 #include "skipattn/plan.h"
 #include "skipattn/status.h"
@@ -23,6 +24,10 @@ Status CheckInputs(const Problem& problem, const RunArgs& args);
 
 /// `out` and `lse` as well, and that they overlap neither an input nor each other nor themselves.
 Status CheckRun(const Problem& problem, const RunArgs& args);
+
+/// The views of a merge: shapes and types, and that the outputs overlap no input but where they are
+/// one.
+Status CheckMerge(const MergeArgs& args);
 
 }  // namespace internal
 }  // namespace v0

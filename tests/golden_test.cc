@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "plan/bias_term.h"
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
 
@@ -21,6 +22,7 @@ struct Golden {
   double softcap = 0;
   bool sinks = false;
   EmptyRows empty_rows = EmptyRows::kZero;
+  std::function<Bias()> bias = [] { return Bias(); };
 };
 
 const std::vector<int64_t> kLengths = {200, 1, 77}, kBegin = {3, 130, 0}, kEnd = {190, 131, 200};
@@ -37,6 +39,36 @@ ConstTensor IrregularPairs() {
     return values;
   }();
   return ConstTensor(pairs.data(), DType::kBool, {200, 200});
+}
+
+const std::vector<float> kSlopes = {0.25f, 0.0625f};
+
+/// [2, 40] numbers between -2 and 2, -inf at the ends.
+ConstTensor Table() {
+  static const std::vector<float> table = [] {
+    std::vector<float> values(80);
+    for (size_t n = 0; n < values.size(); ++n) {
+      values[n] = static_cast<float>((n * 37) % 65) / 16.0f - 2.0f;
+    }
+    values[0] = values[79] = -INFINITY;
+    return values;
+  }();
+  return ConstTensor(table.data(), {2, 40});
+}
+
+/// [300, 300] numbers, with -inf, soft rows and soft columns.
+ConstTensor BiasNumbers() {
+  static const std::vector<float> numbers = [] {
+    std::vector<float> values(300 * 300);
+    for (size_t n = 0; n < values.size(); ++n) {
+      const size_t i = n / 300, j = n % 300;
+      values[n] = static_cast<float>((i * 31 + j * 17) % 129) / 32.0f - 2.0f;
+      if (j < 9 || i % 50 == 49) values[n] = -3e38f;
+      if ((i / 40 + j / 30) % 4 == 0) values[n] = -INFINITY;
+    }
+    return values;
+  }();
+  return ConstTensor(numbers.data(), {300, 300});
 }
 
 const Golden kGolden[] = {
@@ -64,6 +96,13 @@ const Golden kGolden[] = {
      EmptyRows::kUniform},
     {"nan", 3, 2, 1, 200, 200, 8, 12, [] { return mask::KeyRange(kBegin, kEnd) & mask::Causal(); },
      0x3688c8d6ce10e4c4, 0, false, EmptyRows::kNan},
+    {"alibi, causal", 1, 2, 2, 200, 200, 16, 16, [] { return mask::Causal(); }, 0x41f03252f9bb290b,
+     0, false, EmptyRows::kZero, [] { return bias::Alibi(kSlopes); }},
+    {"relative", 2, 2, 1, 150, 190, 16, 16, [] { return Mask(); }, 0xf596adb9544ce0d5, 0, false,
+     EmptyRows::kZero, [] { return bias::Relative(Table(), mask::Align::kBottomRight); }},
+    {"dense bias, softcap, sinks", 1, 2, 2, 300, 300, 16, 16, [] { return Mask(); },
+     0x7868c8bcbea1f69d, 4, true, EmptyRows::kZero,
+     [] { return bias::Dense(BiasNumbers(), "qk"); }},
 };
 
 uint64_t Hash(const Outputs& outputs) {
@@ -91,11 +130,16 @@ TEST_P(GoldenTest, Hash) {
   problem.sinks = golden.sinks;
   Rng rng(2024);
   AttentionCase data(rng, problem);
+  if (const internal::BiasTerm* term = golden.bias().term();
+      term != nullptr && term->kind == internal::BiasKind::kDense) {
+    data.problem.bias = true;
+    data.bias = bias::FourAxes(term->values, term->axes);
+  }
   data.out_heads_inside = false;
   data.out_gap = 0;
   std::set<std::string> ran;
   const auto expect = [&](const AttentionOptions& options, const std::string& what) {
-    const uint64_t hash = Hash(data.Run(*MakePlan(problem, golden.mask(), options)));
+    const uint64_t hash = Hash(data.Run(*MakePlan(problem, golden.mask(), golden.bias(), options)));
     char text[32];
     std::snprintf(text, sizeof(text), "0x%016" PRIx64, hash);
     EXPECT_EQ(hash, golden.hash) << golden.name << " gives " << text << " with " << what;

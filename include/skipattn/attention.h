@@ -8,6 +8,7 @@
 
 #include "skipattn/bias.h"
 #include "skipattn/mask.h"
+#include "skipattn/merge.h"
 #include "skipattn/options.h"
 #include "skipattn/plan.h"
 #include "skipattn/reference.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 namespace skipattn::cases {
@@ -23,13 +24,14 @@ void RaiseTo(double value, double* largest) {
 /// Query row (b, h, i) and what it attends.
 class Row {
  public:
-  Row(const Inputs& x, const Array& allowed, int64_t row) : x_(x) {
+  Row(const Inputs& x, const Array& allowed, const Array& bias, int64_t row) : x_(x) {
     const Shape& q = x.qkv[kQ].shape;
     const Shape& k = x.qkv[kK].shape;
     const int64_t h = row / q[2] % q[1], b = row / q[2] / q[1];
     const int64_t kv_head = b * k[1] + h / (q[1] / k[1]);
     dim_ = q[3];
     v_dim_ = x.qkv[kV].shape[3];
+    bias_ = bias.values.data() + row * k[2];
     k_len_ = k[2];
     if (!x.sinks.empty()) sink_ = x.sinks[static_cast<size_t>(h)] * kLog2E;
     q_ = x.qkv[kQ].values.data() + row * dim_;
@@ -96,8 +98,11 @@ class Row {
       }
       score = ToFloatRange(score);
       if (cap > 0) score = cap * std::tanh(score / cap);
-      scores_.push_back(ToFloatRange(score * kLog2E));
-      RaiseTo(magnitude * kLog2E, largest);
+      constexpr double kMost = std::numeric_limits<float>::max();
+      const double bias =
+          std::isfinite(bias_[j]) ? std::clamp(bias_[j] * kLog2E, -kMost, kMost) : bias_[j];
+      scores_.push_back(ToFloatRange(score * kLog2E + bias));
+      RaiseTo(magnitude * kLog2E + std::abs(bias), largest);
     }
   }
 
@@ -114,21 +119,21 @@ class Row {
   const Inputs& x_;
   int64_t dim_, v_dim_, k_len_;
   double sink_ = -INFINITY;  // in units of log 2
-  const double *q_, *k_, *v_;
+  const double *q_, *k_, *v_, *bias_;
   std::vector<int64_t> keys_;
   std::vector<double> scores_;  // in units of log 2
 };
 
 }  // namespace
 
-Float64 Evaluate(const Inputs& x, const Array& allowed) {
+Float64 Evaluate(const Inputs& x, const Array& attended, const Array& bias) {
   const auto rows = static_cast<size_t>(CountOf(x.RowsShape()));
   Float64 result;
   result.out.assign(static_cast<size_t>(CountOf(x.OutShape())), 0.0);
   result.lse.assign(rows, -INFINITY);
   for (auto* each : {&result.score, &result.v, &result.keys}) each->assign(rows, 0.0);
   for (size_t row = 0; row < rows; ++row) {
-    Row(x, allowed, static_cast<int64_t>(row)).Evaluate(row, &result);
+    Row(x, attended, bias, static_cast<int64_t>(row)).Evaluate(row, &result);
   }
   return result;
 }

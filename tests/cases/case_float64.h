@@ -11,13 +11,14 @@ namespace skipattn::cases {
 
 struct Float64 {
   std::vector<double> out, lse;  ///< in C order
-  std::vector<double> score;     ///< of each row, the largest sum of |q_d k_d|, in units of log 2
-  std::vector<double> v;         ///< of each row, the largest finite |v| among its keys
-  std::vector<double> keys;      ///< of each row, how many keys it attends
+  std::vector<double> score;  ///< of each row, the largest sum of |q_d k_d| and |bias|, in units of
+                              ///< log 2
+  std::vector<double> v;      ///< of each row, the largest finite |v| among its keys
+  std::vector<double> keys;   ///< of each row, how many keys it attends
 };
 
-/// `allowed`: the mask's pairs.
-Float64 Evaluate(const Inputs& x, const Array& allowed);
+/// `attended`: the pairs that the mask and the bias leave.
+Float64 Evaluate(const Inputs& x, const Array& attended, const Array& bias);
 
 /// What `out` of a row may differ from the exact value, before it is rounded.
 double OutBound(const Float64& want, size_t row, int64_t dim);

@@ -46,6 +46,7 @@ Inputs MakeInputs(const Json& one) {
     x.dtype[n] = DTypeOfName(other_types.value(name, "f32"));
   }
   x.mask = ReadMask(one.value("mask", Json()), {B, Hq, Tq, Tk});
+  x.bias = ReadBias(one.value("bias", Json()), {B, Hq, Tq, Tk});
   if (one.contains("scale")) x.options.scale = one["scale"].get<double>();
   x.options.softcap = one.value("softcap", 0.0);
   x.options.empty_rows = PolicyOfName(one.value("empty_rows", "zero"));

@@ -19,6 +19,7 @@ struct Inputs {
   Array qkv[kOperands];  ///< [B, H, T, D], rounded to the type of the case
   DType dtype[kOperands] = {DType::kF32, DType::kF32, DType::kF32};
   CaseMask mask;
+  CaseMask bias;
   AttentionOptions options;
   std::vector<float> sinks;  ///< [Hq]; empty = none
   std::string layout = "bhtd";

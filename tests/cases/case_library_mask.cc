@@ -43,7 +43,18 @@ Placement Place(const Array& array, const std::string& strides, const std::strin
 /// Makes the arrays of a mask and keeps them alive.
 class Builder {
  public:
-  Builder(const Sizes& sizes, LibraryMask* result) : sizes_(sizes), result_(result) {}
+  Builder(const Sizes& sizes, std::vector<std::shared_ptr<const void>>* arrays)
+      : sizes_(sizes), arrays_(arrays) {}
+
+  Bias BuildBias(const CaseMask& term) {
+    if (term.name.empty()) return {};
+    if (term.name == "alibi") return bias::Alibi(Floats(term.first), DiagonalOf(term));
+    if (term.name == "relative") return bias::Relative(Floats(term.first), DiagonalOf(term));
+    const std::string axes = term.axes.empty() ? "bhqk" : term.axes;
+    return bias::Dense(
+        Own<float>(term.first, Place(term.first, term.strides, axes, sizes_), DType::kF32),
+        term.axes);
+  }
 
   Mask Build(const CaseMask& term) {
     const std::string& name = term.name;
@@ -104,6 +115,7 @@ class Builder {
   }
 
   ConstTensor Ints(const Array& array) { return OwnAll<int64_t>(array, DType::kI64); }
+  ConstTensor Floats(const Array& array) { return OwnAll<float>(array, DType::kF32); }
   ConstTensor Ids(const Array& array) { return OwnAll<int32_t>(array, DType::kI32); }
   ConstTensor Bools(const Array& array) { return OwnAll<uint8_t>(array, DType::kBool); }
 
@@ -116,19 +128,25 @@ class Builder {
   ConstTensor Own(const Array& array, const Placement& place, DType dtype) {
     auto memory = std::make_shared<std::vector<T>>(RoomFor(place) + 1);  // never a null pointer
     Write(array, {array.shape, place.stride, place.start}, memory.get());
-    result_->arrays.push_back(memory);
+    arrays_->push_back(memory);
     return ViewOf<ConstTensor>(memory.get(), dtype, place);
   }
 
   const Sizes sizes_;
-  LibraryMask* const result_;
+  std::vector<std::shared_ptr<const void>>* const arrays_;
 };
 
 }  // namespace
 
+LibraryBias LibraryBiasOf(const CaseMask& bias, const Sizes& sizes) {
+  LibraryBias result;
+  result.bias = Builder(sizes, &result.arrays).BuildBias(bias);
+  return result;
+}
+
 LibraryMask LibraryMaskOf(const CaseMask& mask, const Sizes& sizes) {
   LibraryMask result;
-  result.mask = Builder(sizes, &result).Build(mask);
+  result.mask = Builder(sizes, &result.arrays).Build(mask);
   return result;
 }
 

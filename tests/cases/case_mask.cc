@@ -167,6 +167,25 @@ CaseMask ReadMask(const Json& tree, const Sizes& sizes) {
   return mask;
 }
 
+CaseMask ReadBias(const Json& tree, const Sizes& sizes) {
+  CaseMask bias;
+  if (tree.is_null()) return bias;
+  bias.name = tree.begin().key();
+  const Json& arg = tree.begin().value();
+  if (bias.name == "dense") {
+    ReadDense(arg, sizes, &bias);
+  } else if (bias.name == "from_mask") {
+    bias = DenseMask(AllowedPairs(ReadMask(arg["mask"], sizes), sizes));
+    const double low = static_cast<float>(Number(arg["low"]));
+    for (double& value : bias.first.values) value = value != 0 ? 0 : low;
+  } else {
+    bias.first = ReadArray(arg[bias.name == "alibi" ? "slopes" : "table"], {});
+    ReadDiagonal(arg, &bias);
+  }
+  for (double& value : bias.first.values) value = static_cast<float>(value);
+  return bias;
+}
+
 CaseMask DenseMask(Array pairs, const std::string& name) {
   CaseMask mask;
   mask.name = name;

@@ -38,6 +38,9 @@ struct CaseMask {
 /// `tree` may be null: no mask.
 CaseMask ReadMask(const Json& tree, const Sizes& sizes);
 
+/// A bias in the same form, `name` being "dense", "alibi" or "relative"; `tree` may be null: none.
+CaseMask ReadBias(const Json& tree, const Sizes& sizes);
+
 /// The mask that holds every pair, an array of `sizes.Pairs()`: `name` is "dense", or "blocks" for
 /// blocks of one element.
 CaseMask DenseMask(Array pairs, const std::string& name = "dense");
@@ -53,6 +56,11 @@ struct LibraryMask {
   Mask mask;
   std::vector<std::shared_ptr<const void>> arrays;
 };
+struct LibraryBias {
+  Bias bias;
+  std::vector<std::shared_ptr<const void>> arrays;
+};
+LibraryBias LibraryBiasOf(const CaseMask& bias, const Sizes& sizes);
 LibraryMask LibraryMaskOf(const CaseMask& mask, const Sizes& sizes);
 
 }  // namespace skipattn::cases

@@ -11,9 +11,6 @@ namespace skipattn::cases {
 /// Why an expanded case cannot be run; empty if it can.
 std::string WhyCaseIsMissing(const Json& one);
 
-/// The same for an entry of the same_bits_as of a case that can be run.
-std::string WhyVariationIsMissing(const Json& change);
-
 /// The variations of an expanded case.
 Json VariationsOf(const Json& one);
 

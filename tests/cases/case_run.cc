@@ -120,6 +120,7 @@ std::vector<Way> WaysFor(size_t number) {
 Outputs Run(const Inputs& inputs, const Way& way) {
   const Operands operands(inputs);
   const LibraryMask mask = LibraryMaskOf(inputs.mask, inputs.sizes());
+  const LibraryBias bias = LibraryBiasOf(inputs.bias, inputs.sizes());
   Results out(Place(inputs.OutShape(), kQ, OutLayout(inputs.layout)));
   Results lse({inputs.RowsShape(), StridesOf(inputs.RowsShape())});
 
@@ -137,7 +138,7 @@ Outputs Run(const Inputs& inputs, const Way& way) {
   options.skipping = way.skipping;
 
   Outputs result;
-  result.status = Attention(args, mask.mask, options);
+  result.status = Attention(args, mask.mask, bias.bias, options);
   result.wrote = !out.HasMarksOnly() || !lse.HasMarksOnly();
   result.out = out.Take();
   result.lse = lse.Take();

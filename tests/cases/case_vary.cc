@@ -2,6 +2,8 @@
 #include "tests/cases/case_vary.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -33,7 +35,7 @@ Array Cut(const Array& from, const std::vector<std::pair<size_t, Span>>& spans) 
 }
 
 /// A part of the batch, the queries and the keys, with the part of the mask that belongs to it.
-void Slice(const Json& slice, const Array& allowed, Variation* y) {
+void Slice(const Json& slice, const Pairs& pairs, Variation* y) {
   const Sizes sizes = y->inputs.sizes();
   const Span b = ReadSpan(slice, "b", sizes.batch), q = ReadSpan(slice, "q", sizes.q_len);
   const Span k = ReadSpan(slice, "k", sizes.k_len);
@@ -41,7 +43,10 @@ void Slice(const Json& slice, const Array& allowed, Variation* y) {
   qkv[kQ] = Cut(qkv[kQ], {{0, b}, {2, q}});
   qkv[kK] = Cut(qkv[kK], {{0, b}, {2, k}});
   qkv[kV] = Cut(qkv[kV], {{0, b}, {2, k}});
-  y->inputs.mask = DenseMask(Cut(allowed, {{0, b}, {2, q}, {3, k}}));
+  y->inputs.mask = DenseMask(Cut(pairs.allowed, {{0, b}, {2, q}, {3, k}}));
+  if (!y->inputs.bias.name.empty()) {
+    y->inputs.bias = DenseBias(Cut(pairs.bias, {{0, b}, {2, q}, {3, k}}));
+  }
   y->first_b = b.begin;
   y->first_i = q.begin;
 }
@@ -65,7 +70,15 @@ void ForEachReader(const Inputs& x, int64_t b, int64_t kv_head, F f) {
 }
 
 /// Every key that no row attends.
-void SetMaskedTo(double value, const Array& allowed, Variation* y) {
+void SetMaskedTo(double value, const Pairs& pairs, Variation* y) {
+  const Array& allowed = pairs.attended;
+  if (y->inputs.bias.name == "dense") {
+    Array numbers = pairs.bias;
+    for (size_t n = 0; n < numbers.values.size(); ++n) {
+      if (pairs.allowed.values[n] == 0) numbers.values[n] = value;
+    }
+    y->inputs.bias = DenseBias(numbers);
+  }
   const int64_t k_len = y->inputs.sizes().k_len;
   for (int64_t b = 0; b < y->inputs.sizes().batch; ++b) {
     for (int64_t head = 0; head < y->inputs.qkv[kK].shape[1]; ++head) {
@@ -93,6 +106,24 @@ void SetKeysTo(const Json& arg, const Array& allowed, Variation* y) {
   }
 }
 
+/// -inf, or the least number there is, where the mask is false. A soft mask does not empty a row.
+void MoveIntoBias(bool hard, const Pairs& pairs, Variation* y) {
+  Array numbers = pairs.bias;
+  const double low = hard ? -INFINITY : std::numeric_limits<float>::lowest();
+  const auto k_len = static_cast<size_t>(numbers.shape[3]);
+  for (size_t n = 0; n < numbers.values.size(); ++n) {
+    if (pairs.allowed.values[n] == 0) numbers.values[n] = low;
+  }
+  y->inputs.mask = CaseMask();
+  y->inputs.bias = DenseBias(numbers);
+  for (size_t row = 0; row < y->compared.size() && !hard; ++row) {
+    const auto begin = pairs.attended.values.begin() + static_cast<ptrdiff_t>(row * k_len);
+    const bool attends = std::any_of(begin, begin + static_cast<ptrdiff_t>(k_len),
+                                     [](double pair) { return pair != 0; });
+    y->compared[row] = y->compared[row] && attends;
+  }
+}
+
 /// The same mask in another form.
 CaseMask MaskAs(const std::string& form, const CaseMask& mask, const Sizes& sizes,
                 const Array& allowed) {
@@ -114,7 +145,7 @@ CaseMask MaskAs(const std::string& form, const CaseMask& mask, const Sizes& size
 
 }  // namespace
 
-Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
+Variation Vary(const Inputs& x, const Pairs& pairs, const Json& change) {
   Variation y;
   y.inputs = x;
   y.compared.assign(static_cast<size_t>(CountOf(x.RowsShape())), true);
@@ -126,19 +157,22 @@ Variation Vary(const Inputs& x, const Array& allowed, const Json& change) {
     } else if (name == "layout") {
       y.inputs.layout = arg;
     } else if (name == "slice") {
-      Slice(arg, allowed, &y);
+      Slice(arg, pairs, &y);
+    } else if (name == "mask_as" && (arg == "bias" || arg == "soft_bias")) {
+      MoveIntoBias(arg == "bias", pairs, &y);
     } else if (name == "mask_as") {
-      y.inputs.mask = MaskAs(arg, x.mask, x.sizes(), allowed);
+      y.inputs.mask = MaskAs(arg, x.mask, x.sizes(), pairs.allowed);
     } else if (name == "set_masked_to") {
-      SetMaskedTo(Number(arg), allowed, &y);
+      SetMaskedTo(Number(arg), pairs, &y);
     } else if (name == "set_keys_to") {
-      SetKeysTo(arg, allowed, &y);
-    } else if (name != "mask") {
+      SetKeysTo(arg, pairs.attended, &y);
+    } else if (name != "mask" && name != "bias") {
       throw std::runtime_error("unknown variation " + name);
     }
   }
   // Last, since it has the sizes of a slice.
   if (change.contains("mask")) y.inputs.mask = ReadMask(change["mask"], y.inputs.sizes());
+  if (change.contains("bias")) y.inputs.bias = ReadBias(change["bias"], y.inputs.sizes());
   return y;
 }
 

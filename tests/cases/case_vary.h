@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/cases/case_bias.h"
 #include "tests/cases/case_data.h"
 #include "tests/cases/case_inputs.h"
 
@@ -16,8 +17,20 @@ struct Variation {
   std::vector<bool> compared;        ///< of each row of the case
 };
 
-/// `change`: an entry of same_bits_as. `allowed`: the pairs of `x.mask`.
-Variation Vary(const Inputs& x, const Array& allowed, const Json& change);
+/// What is said of each pair, arrays of `sizes.Pairs()`.
+struct Pairs {
+  explicit Pairs(const Inputs& x)
+      : allowed(AllowedPairs(x.mask, x.sizes())),
+        bias(BiasOfPairs(x.bias, x.sizes())),
+        attended(AttendedPairs(allowed, bias)) {}
+
+  Array allowed;   ///< by the mask
+  Array bias;      ///< the numbers
+  Array attended;  ///< what both leave
+};
+
+/// `change`: an entry of same_bits_as. `pairs`: those of `x`.
+Variation Vary(const Inputs& x, const Pairs& pairs, const Json& change);
 
 }  // namespace skipattn::cases
 

@@ -76,10 +76,14 @@ AttentionCase DrawTensors(Rng& rng, const Problem& problem) {
 FuzzCase::FuzzCase(Rng& rng)
     : problem(DrawProblem(rng)),
       mask(rng, problem),
+      bias(rng, problem),
       data(DrawTensors(rng, problem)),
       live_q(data.q),
       live_k(data.k),
       live_v(data.v) {
+  problem.bias = data.problem.bias = bias.view.given();
+  data.bias = bias.view;
+  tame = bias.tame();
   DrawOptions(rng);
   if (OneIn(rng, 2)) {
     bend_q_ = Bend(rng, data.q.View(), true);
@@ -98,6 +102,7 @@ void FuzzCase::DrawOptions(Rng& rng) {
   const double scale = Pick(rng, {0.0, 0.0, 0.0, 0.3, -0.7, 1e-40, 30.0, 2e38});
   if (scale != 0.0 || OneIn(rng, 20)) options.scale = scale;
   tame = tame && std::fabs(scale) < 1;
+  options.bias_is_mask = !OneIn(rng, 5);
   if (OneIn(rng, 4)) options.softcap = Pick(rng, {1e-38, 0.5, 3.0, 50.0, 2e38});
   options.empty_rows = static_cast<EmptyRows>(PickOf(rng, {0, 0, 1, 2, 3}));
   for (float& sink : data.sinks) {
@@ -190,6 +195,8 @@ Outputs FuzzCase::Exact(const Reference& reference) {
 }
 
 void FuzzCase::SpoilWhatNobodyAttends(Rng& rng) {
+  bias.Spoil(rng, problem,
+             [&](int64_t b, int64_t h, int64_t i, int64_t k) { return !mask.Allows(b, h, i, k); });
   for (const auto& [rows, dim] : {std::pair<LiveRows*, int64_t>{&live_q, problem.dim},
                                   {&live_k, problem.dim},
                                   {&live_v, problem.v_dim}}) {
@@ -222,7 +229,7 @@ std::string FuzzCase::Text() const {
                                    {", v_dim ", p.v_dim}}) {
     text += name + std::to_string(size);
   }
-  text += "; " + mask.text + ";";
+  text += "; " + mask.text + "; " + bias.text + (options.bias_is_mask ? ";" : " not a mask;");
   if (options.scale.has_value()) {
     char number[32];
     std::snprintf(number, sizeof(number), " scale %g", *options.scale);

@@ -9,6 +9,7 @@
 #include "tests/attention_case.h"
 #include "tests/fuzz/bend.h"
 #include "tests/fuzz/live_rows.h"
+#include "tests/random_bias.h"
 #include "tests/random_mask.h"
 
 namespace skipattn::test {
@@ -35,10 +36,11 @@ struct FuzzCase {
 
   Problem problem;
   RandomMask mask;
-  AttentionOptions options;  // scale, softcap, empty_rows, key_origin
+  RandomBias bias;
+  AttentionOptions options;  // scale, softcap, bias_is_mask, empty_rows, key_origin
   AttentionCase data;
   LiveRows live_q, live_k, live_v;
-  int64_t live_pairs = 0, empty_rows = 0;
+  int64_t live_pairs = 0, empty_rows = 0;  // without what the bias masks
 
   /// Moderate numbers only, so that the bound of the error is of use.
   bool tame = true;
