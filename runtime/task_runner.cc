@@ -152,6 +152,8 @@ void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
   args.lane_bits = plane.lane_bits.data();
   args.origin = tile.origin;
   // Lane by lane, the heads of one query row after the other; dividing for each lane would show.
+  const bool plain =
+      args.sinks == nullptr && args.carry_in == nullptr && args.carry_out == nullptr;
   int64_t row = tile.first_lane / data.params.heads;
   int64_t head = tile.first_lane % data.params.heads;
   for (int32_t lane = 0; lane < tile.lanes; ++lane) {
@@ -160,7 +162,12 @@ void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
     job.q[lane] = At<const float>(args_.q, task.b, q_head, query);
     job.lo[lane] = plane.intervals[static_cast<size_t>(row)].begin;
     job.hi[lane] = plane.intervals[static_cast<size_t>(row)].end;
-    AddRow(task.b, q_head, query, lane, job);
+    if (plain) {
+      job.out[lane] = At<float>(args_.out, task.b, q_head, query);
+      if (args.lse != nullptr) job.lse[lane] = At<float>(args_.lse, task.b, q_head, query);
+    } else {
+      AddRow(task.b, q_head, query, lane, job);
+    }
     if (args.bias != nullptr) AddBiasRow(task.b, q_head, query, lane, job);
     if (++head == data.params.heads) {
       head = 0;
