@@ -71,12 +71,14 @@ struct Inputs {
     args.k = k.View();
     args.v = v.View();
     if (problem.sinks) args.sinks = sinks;
+    if (problem.bias) args.bias = ConstTensor(bias.data(), {1, 1, problem.q_len, problem.k_len});
     return args;
   }
 
   Problem problem;
   Array4 q, k, v;
   std::vector<float> sinks;
+  std::vector<float> bias;  // [q_len, k_len], where the problem has one
 };
 
 /// One head and batch entry unless changed; `dim` of q, k, v and out.

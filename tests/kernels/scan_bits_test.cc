@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -114,6 +116,28 @@ INSTANTIATE_TEST_SUITE_P(Targets, ScanBitsTest, testing::ValuesIn(Targets()),
                          [](const testing::TestParamInfo<int64_t>& target) {
                            return std::string(hwy::TargetName(target.param));
                          });
+
+TEST(ScanAboveTest, EveryElementByItself) {
+  test::Rng rng(3);
+  const float interesting[] = {0.0f, -1e30f, -1.1e30f, -0.9e30f, -INFINITY, INFINITY,
+                               NAN,  -NAN,   -3e38f,   1e30f,    -1.0f,     2.0f};
+  for (int64_t count : {0, 1, 7, 16, 63, 64, 65, 127, 128, 200}) {
+    std::vector<float> values(static_cast<size_t>(count) + 1);
+    for (float& value : values) value = interesting[rng.Below(12)];
+    for (const float most : {-1e30f, -std::numeric_limits<float>::infinity()}) {
+      constexpr uint64_t kUntouched = 0x5a5a5a5a5a5a5a5a;
+      const size_t size = static_cast<size_t>((count + 63) / 64);
+      std::vector<uint64_t> words(size + 1, kUntouched), expected(size);
+      for (int64_t t = 0; t < count; ++t) {
+        const bool above = !(values[static_cast<size_t>(t) + 1] <= most);
+        expected[static_cast<size_t>(t / 64)] |= uint64_t{above} << (t % 64);
+      }
+      expected.push_back(kUntouched);
+      ScanAbove(values.data() + 1, count, most, words.data());
+      EXPECT_EQ(words, expected) << count << " above " << most;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace skipattn::internal

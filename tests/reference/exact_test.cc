@@ -181,6 +181,61 @@ TEST(ExactTest, ASinkIsOneMoreWeight) {
   EXPECT_EQ(test::Bits(WithSink(0, {kInf}, {1}).lse), kNanBits);
 }
 
+// The exponents x_j of one row, from its scores and a bias in natural units.
+Row WithBias(const std::vector<float>& scores, const std::vector<float>& bias,
+             const std::vector<float>& values, double softcap = 0) {
+  Inputs inputs = WithScores(scores, values);
+  inputs.bias = bias;
+  AttentionOptions options = UnitScale();
+  options.softcap = softcap;
+  const Bias dense = bias::Dense(ConstTensor(bias.data(), {1, inputs.problem.k_len}), "qk");
+  const Result<Reference> reference = Reference::Make(inputs.problem, {}, dense, options);
+  EXPECT_TRUE(reference.ok()) << reference.status().message();
+  inputs.problem.bias = true;
+  return test::ExactRow(*reference, inputs, 0, 0, 0);
+}
+
+TEST(ExactTest, BiasIsAddedAfterTheCap) {
+  const Row row = WithBias({1000, -1000}, {0, 5}, {1, 2}, 1);
+  const double a = std::exp(1.0), b = std::exp(-1.0 + 5);
+  EXPECT_NEAR(row.out[0], (a + 2 * b) / (a + b), 1e-6);
+  EXPECT_NEAR(row.lse, std::log(a + b), 1e-6);
+}
+
+TEST(ExactTest, BiasesThatMask) {
+  const Row without = OfScores({1, 2}, {3, 4});
+  // -inf masks whatever the score and the value are.
+  EXPECT_TRUE(SameBits(WithBias({1, kNegativeNan, 2}, {0, -kInf, 0}, {3, kInf, 4}), without));
+  const float lowest = std::numeric_limits<float>::lowest();
+  for (const float soft : {lowest, -1e30f}) {
+    EXPECT_TRUE(SameBits(WithBias({kInf, 1, 2}, {soft, 0, 0}, {kNegativeNan, 3, 4}), without));
+    EXPECT_NEAR(WithBias({1, 2}, {soft, soft}, {3, 5}).out[0], 4, 1e-6) << "nothing else there";
+  }
+  EXPECT_EQ(WithBias({1, 2}, {-kInf, -kInf}, {3, 4}).lse, -kInf);
+  for (const float bad : {kInf, kNegativeNan}) {
+    EXPECT_EQ(test::Bits(WithBias({1, 2}, {bad, 0}, {3, 4}).lse), kNanBits);
+  }
+}
+
+TEST(ExactTest, HugeBiasesStayFinite) {
+  const Row row = WithBias({0, 0}, {3e38f, 3.4e38f}, {3, 5});  // both clamped to FLT_MAX
+  EXPECT_NEAR(row.out[0], 4, 1e-6);
+  EXPECT_TRUE(std::isfinite(row.lse));
+}
+
+TEST(ExactTest, AlibiAndRelative) {
+  Inputs inputs = WithScores({0, 0, 0, 0}, {1, 10, 100, 1000});
+  const auto row = [&](const Bias& bias) {
+    return test::ExactRow(*Reference::Make(inputs.problem, {}, bias, UnitScale()), inputs, 0, 0, 0);
+  };
+  // With slope ln 2 each step away from key 1 halves the weight.
+  const std::vector<float> slopes = {static_cast<float>(std::log(2.0))};
+  EXPECT_NEAR(row(bias::Alibi(slopes, 1)).out[0], (0.5 + 10 + 50 + 250) / 2.25, 1e-4);
+  // Indices j - i - offset + 1 of three numbers, clamped: 0, 0, 1, 2 for offset 2.
+  const std::vector<float> table = {-kInf, 0, static_cast<float>(std::log(3.0))};
+  EXPECT_NEAR(row(bias::Relative(ConstTensor(table.data(), {1, 3}), 2)).out[0], 3100 / 4.0, 1e-3);
+}
+
 TEST(ExactTest, WithASinkNoRowIsEmpty) {
   for (const EmptyRows policy :
        {EmptyRows::kZero, EmptyRows::kKeep, EmptyRows::kUniform, EmptyRows::kNan}) {

@@ -92,6 +92,24 @@ TEST(Float64Test, SoftcapAndSinkByHand) {
   EXPECT_NEAR(row.lse, std::log(sum), 1e-13);
 }
 
+TEST(Float64Test, BiasByHand) {
+  Inputs inputs(MakeProblem(1, 2, 1), 1);
+  inputs.q.data = {1.0f};
+  inputs.k.data = {0.5f, -1.0f};
+  inputs.v.data = {5.0f, 7.0f};
+  inputs.bias = {-2.0f, 3.0f};
+  AttentionOptions options;
+  options.scale = 1;
+  inputs.problem.bias = true;
+  const Result<Reference> reference = Reference::Make(inputs.problem, {}, options);
+  const Result<Float64Row> row = reference->Row64(inputs.Args(), 0, 0, 0);
+  const double a = std::exp(-1.5), b = std::exp(2.0);
+  EXPECT_NEAR(row->out[0], (5 * a + 7 * b) / (a + b), 1e-13);
+  EXPECT_NEAR(row->lse, std::log(a + b), 1e-13);
+  const double size = 4 * std::log2(std::exp(1.0)), eps = 0x1p-24;  // |q k| + |bias|
+  EXPECT_NEAR(row->out_bound, eps * 7 * (64 + 2 * 3 * size + 4 + 2 / 64.0), 1e-12);
+}
+
 TEST(Float64Test, PoliciesForEmptyRows) {
   Inputs inputs(MakeProblem(1, 3, 1), 1);
   inputs.v.data = {1, 2, 6};
