@@ -2,6 +2,7 @@
 #include "plan/biased_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -16,22 +17,32 @@ inline namespace v0 {
 namespace internal {
 namespace {
 
-/// Whether a dense array has any element that is false. Axes that broadcast are looked at once.
-bool AnyLow(const DenseView& view, const int64_t (&sizes)[4], ScanFunction scan) {
+std::array<int64_t, 4> SizesOf(const Problem& p) { return {p.batch, p.heads, p.q_len, p.k_len}; }
+
+/// Whether test(first, keys) holds for any row of an array: its first element and how many it has.
+/// Axes that broadcast are looked at once.
+template <typename Test>
+bool AnyRow(const DenseView& view, const std::array<int64_t, 4>& sizes, Test test) {
   int64_t count[4];
-  for (int axis = 0; axis < 4; ++axis) count[axis] = view.stride[axis] == 0 ? 1 : sizes[axis];
-  std::vector<uint64_t> words(static_cast<size_t>(WordsFor(count[3])));
+  for (size_t axis = 0; axis < 4; ++axis) count[axis] = view.stride[axis] == 0 ? 1 : sizes[axis];
   for (int64_t b = 0; b < count[0]; ++b) {
     for (int64_t h = 0; h < count[1]; ++h) {
       for (int64_t i = 0; i < count[2]; ++i) {
-        ScanElements(view, b * view.stride[0] + h * view.stride[1] + i * view.stride[2],
-                     view.stride[3], count[3], scan, words.data());
-        const BitRow row = {words.data(), count[3]};
-        if (row.FirstClear(0, count[3]) < count[3]) return true;
+        const int64_t first = b * view.stride[0] + h * view.stride[1] + i * view.stride[2];
+        if (test(first, count[3])) return true;
       }
     }
   }
   return false;
+}
+
+/// Whether a dense array has any element that is false.
+bool AnyLow(const DenseView& view, const std::array<int64_t, 4>& sizes, ScanFunction scan) {
+  std::vector<uint64_t> words(static_cast<size_t>(WordsFor(sizes[3])));
+  return AnyRow(view, sizes, [&](int64_t first, int64_t keys) {
+    ScanElements(view, first, view.stride[3], keys, scan, words.data());
+    return BitRow{words.data(), keys}.FirstClear(0, keys) < keys;
+  });
 }
 
 /// Whether a bias can be soft or -inf anywhere, so that the plan must know where.
@@ -43,7 +54,7 @@ bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options
   if (!options.bias_is_mask) return false;
   DenseView view = ViewOf(bias::FourAxes(bias.term()->values, bias.term()->axes), "");
   view.reads = Reads::kNotSoft;
-  return AnyLow(view, {p.batch, p.heads, p.q_len, p.k_len}, scan);
+  return AnyLow(view, SizesOf(p), scan);
 }
 
 /// The pairs whose bias is above -inf, or not soft either.
@@ -138,7 +149,22 @@ BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bia
 PlaneRows BiasedRows::Compile(int64_t b, int64_t h) {
   PlaneRows rows = not_soft_.Compile(b, h);
   if (!not_masked_ || !HasSoft(b, h, rows.empty_rows)) return rows;
+  has_soft_rows_ = true;
   return Merge(std::move(rows), not_masked_->Compile(b, h));
+}
+
+bool BiasedRows::bias_adds_nothing() const {
+  if (!dense_.given() || has_soft_rows_) return false;
+  const DenseView view = ViewOf(dense_, "");
+  return !AnyRow(view, SizesOf(problem_), [&](int64_t first, int64_t keys) {
+    const float* row = reinterpret_cast<const float*>(view.data) + first;
+    bool adds = false;
+    for (int64_t j = 0; j < keys; ++j) {
+      const float number = row[j * view.stride[3]];
+      adds |= !(number <= kMostSoft) & !(number == 0.0f);  // without branches
+    }
+    return adds;
+  });
 }
 
 /// Whether any of these rows may have soft keys.

@@ -27,6 +27,10 @@ class BiasedRows {
 
   PlaneRows Compile(int64_t b, int64_t h);
 
+  /// Whether a dense bias is 0 for every pair that the rows compiled so far attend. Looks at all of
+  /// it.
+  bool bias_adds_nothing() const;
+
  private:
   BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
              const AttentionOptions& options, ScanFunction scan, bool may_mask);
@@ -37,8 +41,8 @@ class BiasedRows {
   const ScanFunction scan_;
   ConstTensor dense_;     // four axes; not given where no dense bias masks anything
   RowCompiler not_soft_;  // with keys whose bias is neither soft nor -inf
-  std::optional<RowCompiler>
-      not_masked_;  // with keys whose bias is not -inf, for rows of soft ones
+  std::optional<RowCompiler> not_masked_;  // with keys whose bias is not -inf
+  bool has_soft_rows_ = false;
 };
 
 }  // namespace internal

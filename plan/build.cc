@@ -25,6 +25,7 @@ PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOpti
       plan.planes.push_back(BuildTiles(rows.Compile(b, h), problem.k_len, params));
     }
   }
+  plan.bias_adds_nothing = rows.bias_adds_nothing();
   if (problem.batch > 0) CutTasks(threads, plan);
   return plan;
 }

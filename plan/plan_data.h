@@ -47,7 +47,8 @@ struct PlanData {
   std::vector<Plane> planes;                  // [batch_planes][head_planes]
   std::vector<Task> tasks;                    // in the order to take them
   std::vector<Split> splits;
-  size_t state_floats = 0;  // of all splits
+  size_t state_floats = 0;         // of all splits
+  bool bias_adds_nothing = false;  // a dense bias was given that is 0 wherever it does not mask
 
   const Plane& PlaneOf(int64_t b, int64_t slot) const {
     return planes[static_cast<size_t>((batch_planes > 1 ? b : 0) * head_planes +

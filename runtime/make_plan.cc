@@ -122,7 +122,17 @@ Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const Bias& bias
   }
 }
 
+ConstTensor internal::ZeroBias() {
+  static const float zero = 0.0f;
+  return ConstTensor(&zero, {1, 1, 1, 1});
+}
+
 Status Plan::Run(const RunArgs& args) const {
+  if (impl_->data.bias_adds_nothing && !args.bias.given()) {
+    RunArgs with_zero = args;
+    with_zero.bias = internal::ZeroBias();
+    return Run(with_zero);
+  }
   if (Status status = internal::CheckRun(problem(), args); !status.ok()) return status;
   return internal::RunPlan(*impl_, args);
 }
@@ -172,7 +182,11 @@ Status Attention(const RunArgs& args, const Mask& mask, const AttentionOptions& 
   if (!problem.ok()) return problem.status();
   const Result<Plan> plan =
       MakePlan(*problem, mask, problem->bias ? bias::Dense(args.bias) : Bias(), options);
-  return plan.ok() ? internal::RunPlan(plan->impl(), args) : plan.status();
+  if (!plan.ok()) return plan.status();
+  if (!plan->impl().data.bias_adds_nothing) return internal::RunPlan(plan->impl(), args);
+  RunArgs without = args;
+  without.bias = ConstTensor();
+  return plan->Run(without);
 }
 
 Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
@@ -185,7 +199,8 @@ Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
   const Result<Plan> plan = MakePlan(*problem, mask, bias, options);
   if (!plan.ok()) return plan.status();
   RunArgs with_bias = args;
-  if (internal::KindOf(bias) == internal::BiasKind::kDense) {
+  if (internal::KindOf(bias) == internal::BiasKind::kDense &&
+      !plan->impl().data.bias_adds_nothing) {
     with_bias.bias = bias::FourAxes(bias.term()->values, bias.term()->axes);
   }
   return plan->Run(with_bias);

@@ -42,6 +42,9 @@ namespace internal {
 /// Bytes that the workers of a run share: states of split tiles, and a counter for each.
 size_t SharedBytes(const PlanData& data);
 
+/// The bias of a run that leaves it out, as it adds nothing: one 0 for all pairs.
+ConstTensor ZeroBias();
+
 /// Runs a plan on checked arguments.
 Status RunPlan(const Plan::Impl& plan, const RunArgs& args);
 

@@ -79,7 +79,8 @@ void TaskRunner::Job::Begin(const Plan::Impl& plan, const RunArgs& run) {
     std::fill_n(sinks, kMaxTileRows, 0.0f);
     args.sinks = sinks;
   }
-  if (run.bias.given() || plan.bias.kind != BiasKind::kNone) {
+  const bool dense = plan.bias.kind == BiasKind::kDense;
+  if (dense ? run.bias.data != ZeroBias().data : plan.bias.kind != BiasKind::kNone) {
     const bool slope = plan.bias.kind == BiasKind::kAlibi;
     if (slope) std::fill_n(slopes, kMaxTileRows, 0.0f);
     bias = {bias_rows, BiasStride(run.bias, 3), plan.bias.table_size, slope ? slopes : nullptr,
@@ -152,8 +153,7 @@ void TaskRunner::Prepare(const Task& task, int64_t tile_index, Job& job) const {
   args.lane_bits = plane.lane_bits.data();
   args.origin = tile.origin;
   // Lane by lane, the heads of one query row after the other; dividing for each lane would show.
-  const bool plain =
-      args.sinks == nullptr && args.carry_in == nullptr && args.carry_out == nullptr;
+  const bool plain = args.sinks == nullptr && args.carry_in == nullptr && args.carry_out == nullptr;
   int64_t row = tile.first_lane / data.params.heads;
   int64_t head = tile.first_lane % data.params.heads;
   for (int32_t lane = 0; lane < tile.lanes; ++lane) {

@@ -127,6 +127,8 @@ SKIPATTN_API Result<Plan> MakePlan(const Problem& problem, const Mask& mask,
 
 /// The same with a bias, whose arrays are not needed afterwards either. A dense one stands for
 /// those that the runs will bring (`problem.bias` need not say so): where it masks, the plan does.
+/// One that masks, and is 0 wherever it does not (a mask in additive form), may be left out of the
+/// runs, which are faster for it; not where soft keys are all that a row has.
 /// A plan made without it lets the runs' bias mask too, but skips nothing for it, takes its soft
 /// values (AttentionOptions::bias_is_mask) as numbers, and finds the chunk grid without it.
 SKIPATTN_API Result<Plan> MakePlan(const Problem& problem, const Mask& mask, const Bias& bias,

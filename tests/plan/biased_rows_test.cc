@@ -72,6 +72,21 @@ TEST(BiasedRowsTest, PlainNumbersChangeNothing) {
   EXPECT_FALSE(rows.per_head());
 }
 
+TEST(BiasedRowsTest, MasksInAdditiveFormAddNothing) {
+  const Problem p = test::SizesOf(1, 1, 1, 2, 3);
+  const auto adds_nothing = [&](const std::vector<float>& numbers) {
+    BiasedRows rows(p, {}, bias::Dense(ConstTensor(numbers.data(), {2, 3}), "qk"), {}, PlainScan);
+    rows.Compile(0, 0);
+    return rows.bias_adds_nothing();
+  };
+  EXPECT_TRUE(adds_nothing({0, -kInf, kLowest, -0.0f, 0, -1e30f}));
+  EXPECT_TRUE(adds_nothing({0, 0, 0, -kInf, -kInf, -kInf}));
+  EXPECT_FALSE(adds_nothing({0, -kInf, 1, 0, 0, 0}));
+  EXPECT_FALSE(adds_nothing({0, -kInf, NAN, 0, 0, 0}));
+  EXPECT_FALSE(adds_nothing({0, 0, 0, kLowest, kLowest, kLowest})) << "a row of soft keys alone";
+  EXPECT_FALSE(adds_nothing({0, 0, 0, 0, 0, 0})) << "nothing masks, so nobody has looked";
+}
+
 TEST(BiasedRowsTest, DetectionCanBeTurnedOff) {
   const Problem p = test::SizesOf(1, 1, 1, 2, 3);
   const std::vector<float> numbers(6, -kInf);

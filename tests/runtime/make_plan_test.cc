@@ -191,5 +191,34 @@ TEST(MakePlanTest, AMaskFunctionIsNotCalledWhileRunning) {
   EXPECT_EQ(calls, 0);
 }
 
+// A mask in additive form: the plan knows all of it.
+TEST(MakePlanTest, ABiasThatAddsNothingMayBeLeftOut) {
+  Rng rng(5);
+  const Problem p = Small();
+  AttentionCase data(rng, p);
+  std::vector<float> numbers(static_cast<size_t>(p.q_len * p.k_len));
+  for (float& number : numbers) number = OneIn(rng, 3) ? -INFINITY : 0.0f;
+  const ConstTensor view(numbers.data(), {1, 1, p.q_len, p.k_len});
+  for (const Backend backend : {Backend::kAuto, Backend::kReference}) {
+    AttentionOptions options;
+    options.backend = backend;
+    const Plan plan = *MakePlan(p, {}, bias::Dense(view), options);
+    EXPECT_TRUE(plan.problem().bias);
+    Outputs with = data.EmptyOutputs(), without = data.EmptyOutputs(), at_once = with;
+    RunArgs args = data.Args(with);
+    args.bias = view;
+    ASSERT_TRUE(plan.Run(args).ok());
+    const Status status = plan.Run(data.Args(without));
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(SameBits(without, with));
+    ASSERT_TRUE(Attention(data.Args(at_once), {}, bias::Dense(view), options).ok());
+    EXPECT_TRUE(SameBits(at_once, with));
+  }
+  numbers[0] = 1;
+  Outputs outputs = data.EmptyOutputs();
+  ExpectError(MakePlan(p, {}, bias::Dense(view), {})->Run(data.Args(outputs)),
+              {"bias is not given"});
+}
+
 }  // namespace
 }  // namespace skipattn::test
