@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,18 @@ bool AnyLow(const DenseView& view, const std::array<int64_t, 4>& sizes, ScanFunc
     ScanElements(view, first, view.stride[3], keys, scan, words.data());
     return BitRow{words.data(), keys}.FirstClear(0, keys) < keys;
   });
+}
+
+/// Whether any number of a row is neither 0 nor one that masks. Without branches, and with a known
+/// stride of 1, so that compilers make vectors of it.
+template <typename Stride>
+bool AnyAdds(const float* row, int64_t keys, Stride stride) {
+  int adds = 0;
+  for (int64_t j = 0; j < keys; ++j) {
+    const float number = row[j * stride];
+    adds |= static_cast<int>(!(number <= kMostSoft)) & static_cast<int>(!(number == 0.0f));
+  }
+  return adds != 0;
 }
 
 /// Whether a bias can be soft or -inf anywhere, so that the plan must know where.
@@ -158,12 +171,8 @@ bool BiasedRows::bias_adds_nothing() const {
   const DenseView view = ViewOf(dense_, "");
   return !AnyRow(view, SizesOf(problem_), [&](int64_t first, int64_t keys) {
     const float* row = reinterpret_cast<const float*>(view.data) + first;
-    bool adds = false;
-    for (int64_t j = 0; j < keys; ++j) {
-      const float number = row[j * view.stride[3]];
-      adds |= !(number <= kMostSoft) & !(number == 0.0f);  // without branches
-    }
-    return adds;
+    return view.stride[3] == 1 ? AnyAdds(row, keys, std::integral_constant<int64_t, 1>())
+                               : AnyAdds(row, keys, view.stride[3]);
   });
 }
 
