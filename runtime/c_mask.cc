@@ -108,6 +108,20 @@ skipattn_status skipattn_mask_and(const skipattn_mask* a, const skipattn_mask* b
       a, b, [](const skipattn::Mask& x, const skipattn::Mask& y) { return x & y; }, mask);
 }
 
+skipattn_status skipattn_mask_or(const skipattn_mask* a, const skipattn_mask* b,
+                                 skipattn_mask** mask) {
+  return Joined(
+      a, b, [](const skipattn::Mask& x, const skipattn::Mask& y) { return x | y; }, mask);
+}
+
+skipattn_status skipattn_mask_not(const skipattn_mask* a, skipattn_mask** mask) {
+  return NewMask(mask, [&](skipattn::Mask* made) {
+    if (a == nullptr) return NullArgument("a", "a mask");
+    *made = ~a->mask;
+    return Status();
+  });
+}
+
 skipattn_status skipattn_mask_key_lengths(const skipattn_tensor* lengths, skipattn_mask** mask) {
   return OfArray("lengths", lengths, mask::KeyLengths, mask);
 }
@@ -157,6 +171,19 @@ skipattn_status skipattn_mask_window(int64_t left, int64_t right, const skipattn
   });
 }
 
+skipattn_status skipattn_mask_prefix_causal(const skipattn_tensor* prefix,
+                                            const skipattn_diagonal* diagonal,
+                                            skipattn_mask** mask) {
+  return NewMask(mask, [&](skipattn::Mask* made) {
+    skipattn::Tensor array;
+    mask::Diagonal read;
+    Status status = skipattn::internal::ReadTensor("prefix", prefix, &array);
+    if (status.ok()) status = skipattn::internal::ReadDiagonal(diagonal, &read);
+    if (status.ok()) *made = mask::PrefixCausal(array, read);
+    return status;
+  });
+}
+
 skipattn_status skipattn_mask_documents(const skipattn_tensor* q_ids, const skipattn_tensor* k_ids,
                                         skipattn_mask** mask) {
   return OfArrays("q_ids", q_ids, "k_ids", k_ids, mask::Documents, mask);
@@ -176,5 +203,25 @@ skipattn_status skipattn_mask_dense(const skipattn_tensor* values, const char* a
     Status status = skipattn::internal::ReadTensor("values", values, &array);
     if (status.ok()) *made = mask::Dense(array, axes != nullptr ? axes : "");
     return status;
+  });
+}
+
+skipattn_status skipattn_mask_blocks(const skipattn_tensor* values, const char* axes,
+                                     int64_t block_q, int64_t block_k, skipattn_mask** mask) {
+  return NewMask(mask, [&](skipattn::Mask* made) {
+    skipattn::Tensor array;
+    Status status = skipattn::internal::ReadTensor("values", values, &array);
+    if (status.ok()) *made = mask::Blocks(array, axes != nullptr ? axes : "", block_q, block_k);
+    return status;
+  });
+}
+
+skipattn_status skipattn_mask_function(skipattn_predicate f, void* context, skipattn_mask** mask) {
+  return NewMask(mask, [&](skipattn::Mask* made) {
+    if (f == nullptr) return NullArgument("f", "a function");
+    *made = mask::Function([f, context](int64_t b, int64_t h, int64_t i, int64_t j) {
+      return f(context, b, h, i, j) != 0;
+    });
+    return Status();
   });
 }

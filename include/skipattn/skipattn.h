@@ -94,8 +94,19 @@ SKIPATTN_API void skipattn_mask_free(skipattn_mask* mask);
 SKIPATTN_API skipattn_status skipattn_mask_everything(skipattn_mask** mask);
 
 /// Allowed where both are. The new mask needs neither `a` nor `b`, only their arrays.
+///
+/// This and the next two may be nested 200 deep. One thing depends on how a mask is written: where
+/// its rows' chunks begin, and so the last bits of a result. That is the first key that any row
+/// attends, with the causal, window and prefix_causal terms that are joined by `and` at the top
+/// left out and all that is under `or` or `not` taken as it is. With the option key_origin all
+/// forms have the same bits.
 SKIPATTN_API skipattn_status skipattn_mask_and(const skipattn_mask* a, const skipattn_mask* b,
                                                skipattn_mask** mask);
+/// Allowed where at least one is.
+SKIPATTN_API skipattn_status skipattn_mask_or(const skipattn_mask* a, const skipattn_mask* b,
+                                              skipattn_mask** mask);
+/// Allowed where `a` is not.
+SKIPATTN_API skipattn_status skipattn_mask_not(const skipattn_mask* a, skipattn_mask** mask);
 
 /// Key padding: j < lengths[b]. `lengths`: [B] i32 or i64, each in [0, Tk].
 SKIPATTN_API skipattn_status skipattn_mask_key_lengths(const skipattn_tensor* lengths,
@@ -151,6 +162,12 @@ SKIPATTN_API skipattn_status skipattn_mask_window(int64_t left, int64_t right,
                                                   const skipattn_diagonal* diagonal,
                                                   skipattn_mask** mask);
 
+/// j < prefix[b] or j <= i + offset: a prefix that all rows see, causal after it. `prefix`: [B] i32
+/// or i64, each in [0, Tk]. `diagonal` may be NULL: nothing given.
+SKIPATTN_API skipattn_status skipattn_mask_prefix_causal(const skipattn_tensor* prefix,
+                                                         const skipattn_diagonal* diagonal,
+                                                         skipattn_mask** mask);
+
 /// q_ids[b, i] = k_ids[b, j], and neither is negative. [B, Tq] and [B, Tk], i32 or i64.
 SKIPATTN_API skipattn_status skipattn_mask_documents(const skipattn_tensor* q_ids,
                                                      const skipattn_tensor* k_ids,
@@ -165,6 +182,23 @@ SKIPATTN_API skipattn_status skipattn_mask_documents_from_boundaries(
 /// 1 broadcasts. `h` counts query heads.
 SKIPATTN_API skipattn_status skipattn_mask_dense(const skipattn_tensor* values, const char* axes,
                                                  skipattn_mask** mask);
+
+/// The element of block (i / block_q, j / block_k). `values` and `axes` as of skipattn_mask_dense,
+/// but the axes q and k count blocks: ceil(Tq / block_q) and ceil(Tk / block_k), or 1.
+SKIPATTN_API skipattn_status skipattn_mask_blocks(const skipattn_tensor* values, const char* axes,
+                                                  int64_t block_q, int64_t block_k,
+                                                  skipattn_mask** mask);
+
+/// Whether query i of query head h attends key j in batch entry b: not 0 = it does. Must give the
+/// same answer each time; must neither throw nor jump out.
+typedef int (*skipattn_predicate)(void* context, int64_t b, int64_t h, int64_t i, int64_t j);
+
+/// f(context, b, h, i, j). Called in skipattn_plan_create and skipattn_attention only, before
+/// anything is computed, on the calling thread, for any pair any number of times and in any order;
+/// it may be called for every pair of every head, so a term or an array is far cheaper. `context`
+/// is borrowed as an array is, and may be NULL.
+SKIPATTN_API skipattn_status skipattn_mask_function(skipattn_predicate f, void* context,
+                                                    skipattn_mask** mask);
 
 // ----------------------------------------------------------------------------- problem and options
 

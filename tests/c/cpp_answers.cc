@@ -20,6 +20,7 @@ Mask MaskOf(const Inputs& in, int term) {
   const ConstTensor lengths(in.lengths, {b}), begin(in.begin, {b}), end(in.end, {b});
   const ConstTensor valid(in.valid, DType::kBool, {b, t}), ids(in.ids, {b, t});
   const ConstTensor boundaries(in.boundaries, {4}), dense(in.dense, DType::kBool, {t, t});
+  const ConstTensor blocks(in.dense, DType::kBool, {kBlocksQ, kBlocksK});
   switch (term) {
     case kKeyLengths:
       return mask::KeyLengths(lengths);
@@ -49,10 +50,22 @@ Mask MaskOf(const Inputs& in, int term) {
       return mask::Documents(ids, ids);
     case kDocumentsFromBoundaries:
       return mask::DocumentsFromBoundaries(boundaries, boundaries);
+    case kPrefixCausal:
+      return mask::PrefixCausal(begin);
+    case kPrefixCausalOffset:
+      return mask::PrefixCausal(begin, -3);
     case kDense:
       return mask::Dense(dense, "qk");
+    case kBlocks:
+      return mask::Blocks(blocks, "qk", kBlockQ, kBlockK);
+    case kFunction:
+      return mask::Function([&in](int64_t b, int64_t h, int64_t i, int64_t j) {
+        return Allows(in.lengths, b, h, i, j) != 0;
+      });
     case kJoined:
       return mask::KeyLengths(lengths) & mask::Causal() & mask::Dense(dense, "qk");
+    case kEither:
+      return (mask::KeyLengths(lengths) & mask::Causal()) | ~mask::Dense(dense, "qk");
     default:
       return Mask();
   }

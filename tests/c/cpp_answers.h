@@ -26,6 +26,12 @@ typedef struct Inputs {
   int64_t boundaries[4];
   uint8_t dense[kLength * kLength];
 } Inputs;
+enum { kBlockQ = 5, kBlockK = 4, kBlocksQ = 8, kBlocksK = 10 };
+
+/// What a mask function of both programs says; `lengths` are those of the inputs.
+static inline int Allows(const int64_t* lengths, int64_t b, int64_t h, int64_t i, int64_t j) {
+  return j < lengths[b] && (h + 2 * i + j) % 3 != 1;
+}
 
 /// What a run writes.
 typedef struct Outputs {
@@ -50,8 +56,13 @@ enum Term {
   kWindowOffsets,
   kDocuments,
   kDocumentsFromBoundaries,
+  kPrefixCausal,        // n: begin
+  kPrefixCausalOffset,  // the offset -3
   kDense,
-  kJoined,  // key_lengths and causal and dense
+  kBlocks,    // 5 x 4 of a corner of dense
+  kFunction,  // Allows
+  kJoined,    // key_lengths and causal and dense
+  kEither,    // key_lengths and causal, or not dense
   kTerms
 };
 

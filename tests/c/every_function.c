@@ -43,6 +43,11 @@ static void Fill(Inputs* in, int64_t batch) {
   for (int n = 0; n < kLength * kLength; ++n) in->dense[n] = (uint8_t)(n % 7 < 3);
 }
 
+// The mask function of the inputs whose lengths are its context.
+static int AllowsIn(void* context, int64_t b, int64_t h, int64_t i, int64_t j) {
+  return 7 * Allows((const int64_t*)context, b, h, i, j);
+}
+
 // A mask in C. What the terms were given as tensors and diagonals goes away here; arrays stay.
 static skipattn_mask* MaskOf(const Inputs* in, int term) {
   const int64_t b = in->batch, t = kLength;
@@ -54,6 +59,7 @@ static skipattn_mask* MaskOf(const Inputs* in, int term) {
   const skipattn_tensor ids = View(in->ids, SKIPATTN_I32, 2, b, t, 0, 0);
   const skipattn_tensor boundaries = View(in->boundaries, SKIPATTN_I64, 1, 4, 0, 0, 0);
   const skipattn_tensor dense = View(in->dense, SKIPATTN_BOOL, 2, t, t, 0, 0);
+  const skipattn_tensor blocks = View(in->dense, SKIPATTN_BOOL, 2, kBlocksQ, kBlocksK, 0, 0);
   skipattn_diagonal diagonal = SKIPATTN_DIAGONAL_INIT;
   skipattn_mask* mask = NULL;
   switch (term) {
@@ -106,18 +112,38 @@ static skipattn_mask* MaskOf(const Inputs* in, int term) {
     case kDocumentsFromBoundaries:
       CHECK_OK(skipattn_mask_documents_from_boundaries(&boundaries, &boundaries, &mask));
       break;
+    case kPrefixCausal:
+      CHECK_OK(skipattn_mask_prefix_causal(&begin, NULL, &mask));
+      break;
+    case kPrefixCausalOffset:
+      diagonal.has_offset = 1;
+      diagonal.offset = -3;
+      CHECK_OK(skipattn_mask_prefix_causal(&begin, &diagonal, &mask));
+      break;
     case kDense:
       CHECK_OK(skipattn_mask_dense(&dense, "qk", &mask));
       break;
+    case kBlocks:
+      CHECK_OK(skipattn_mask_blocks(&blocks, "qk", kBlockQ, kBlockK, &mask));
+      break;
+    case kFunction:
+      CHECK_OK(skipattn_mask_function(AllowsIn, (void*)(uintptr_t)in->lengths, &mask));
+      break;
     default: {  // joined; the parts may go at once
       skipattn_mask *a = MaskOf(in, kKeyLengths), *c = MaskOf(in, kCausal), *both = NULL;
-      skipattn_mask* d = MaskOf(in, kDense);
+      skipattn_mask *d = MaskOf(in, kDense), *other = NULL;
       CHECK_OK(skipattn_mask_and(a, c, &both));
       skipattn_mask_free(a);
       skipattn_mask_free(c);
-      CHECK_OK(skipattn_mask_and(both, d, &mask));
+      if (term == kJoined) {
+        CHECK_OK(skipattn_mask_and(both, d, &mask));
+      } else {
+        CHECK_OK(skipattn_mask_not(d, &other));
+        CHECK_OK(skipattn_mask_or(both, other, &mask));
+      }
       skipattn_mask_free(both);
       skipattn_mask_free(d);
+      skipattn_mask_free(other);
     }
   }
   return mask;

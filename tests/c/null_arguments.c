@@ -17,6 +17,10 @@ static int Names(skipattn_status status, const char* name) {
 // The handle must have become null as well.
 #define CHECK_NO_MASK(name, call) CHECK((mask = any, Names(call, name)) && mask == NULL)
 
+static int Yes(void* context, int64_t b, int64_t h, int64_t i, int64_t j) {
+  return context == NULL || b + h + i + j >= 0;
+}
+
 int main(void) {
   const int64_t shape[1] = {1};
   int64_t length = 1;
@@ -38,6 +42,11 @@ int main(void) {
   CHECK_NO_MASK("a", skipattn_mask_and(NULL, any, &mask));
   CHECK_NO_MASK("b", skipattn_mask_and(any, NULL, &mask));
   CHECK_NAMES("mask", skipattn_mask_and(any, any, NULL));
+  CHECK_NO_MASK("a", skipattn_mask_or(NULL, any, &mask));
+  CHECK_NO_MASK("b", skipattn_mask_or(any, NULL, &mask));
+  CHECK_NAMES("mask", skipattn_mask_or(any, any, NULL));
+  CHECK_NO_MASK("a", skipattn_mask_not(NULL, &mask));
+  CHECK_NAMES("mask", skipattn_mask_not(any, NULL));
   CHECK_NO_MASK("lengths", skipattn_mask_key_lengths(NULL, &mask));
   CHECK_NAMES("mask", skipattn_mask_key_lengths(&tensor, NULL));
   CHECK_NO_MASK("begin", skipattn_mask_key_range(NULL, &tensor, &mask));
@@ -56,6 +65,8 @@ int main(void) {
   CHECK_NAMES("mask", skipattn_mask_padding(&tensor, NULL));
   CHECK_NAMES("mask", skipattn_mask_causal(NULL, NULL));
   CHECK_NAMES("mask", skipattn_mask_window(1, 1, NULL, NULL));
+  CHECK_NO_MASK("prefix", skipattn_mask_prefix_causal(NULL, NULL, &mask));
+  CHECK_NAMES("mask", skipattn_mask_prefix_causal(&tensor, NULL, NULL));
   CHECK_NO_MASK("q_ids", skipattn_mask_documents(NULL, &tensor, &mask));
   CHECK_NO_MASK("k_ids", skipattn_mask_documents(&tensor, NULL, &mask));
   CHECK_NAMES("mask", skipattn_mask_documents(&tensor, &tensor, NULL));
@@ -64,6 +75,10 @@ int main(void) {
   CHECK_NAMES("mask", skipattn_mask_documents_from_boundaries(&tensor, &tensor, NULL));
   CHECK_NO_MASK("values", skipattn_mask_dense(NULL, "qk", &mask));
   CHECK_NAMES("mask", skipattn_mask_dense(&tensor, "qk", NULL));
+  CHECK_NO_MASK("values", skipattn_mask_blocks(NULL, "qk", 1, 1, &mask));
+  CHECK_NAMES("mask", skipattn_mask_blocks(&tensor, "qk", 1, 1, NULL));
+  CHECK_NO_MASK("f", skipattn_mask_function(NULL, &tensor, &mask));
+  CHECK_NAMES("mask", skipattn_mask_function(Yes, NULL, NULL));
 
   // A mask that could not be made must not become "no mask".
   problem.batch = problem.heads = problem.kv_heads = problem.dim = problem.v_dim = 1;
