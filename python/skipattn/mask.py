@@ -1,8 +1,14 @@
 """Masks: which keys a query row attends. True means attend.
 
 Every function here makes a term, a predicate over (b, h, i, j): batch entry, query head, query and
-key position. `&` joins terms. A mask keeps the arrays given to it, without a copy; they are read,
-and checked against the sizes, where a plan is made (skipattn.plan or skipattn.attention).
+key position. `&` and `|` join terms and `~` turns them round, nested 200 deep at most. A mask keeps
+the arrays given to it, without a copy; they are read, and checked against the sizes, where a plan
+is made (skipattn.plan or skipattn.attention).
+
+One thing depends on how a mask is written: where its rows' 128-key chunks begin, and so the last
+bits of a result. That is the first key that any row attends, with the causal, window and
+prefix_causal terms that are joined by `&` at the top left out and all that is under `|` or `~`
+taken as it is. With key_origin all forms have the same bits.
 
 Arrays may be anything with DLPack or the buffer protocol, at any strides; lists and tuples are
 turned into numpy arrays. Lengths, ids and offsets are int32 or int64, valid and dense are bool.
@@ -10,9 +16,10 @@ turned into numpy arrays. Lengths, ids and offsets are int32 or int64, valid and
 
 from __future__ import annotations
 
+import functools
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy
@@ -21,14 +28,17 @@ from . import _core
 
 __all__ = [
     "Mask",
+    "blocks",
     "causal",
     "dense",
     "documents",
     "from_spec",
+    "function",
     "key_lengths",
     "key_range",
     "key_valid",
     "padding",
+    "prefix_causal",
     "query_lengths",
     "query_range",
     "query_valid",
@@ -53,22 +63,30 @@ class Mask:
         """Allowed where both are."""
         if not isinstance(other, Mask):
             return NotImplemented
-        return Mask("and_", (self, other))
+        return Mask("and_", (*self._parts("and_"), *other._parts("and_")))
 
     def __or__(self, other: Mask) -> Mask:
+        """Allowed where at least one is."""
         if not isinstance(other, Mask):
             return NotImplemented
-        raise NotImplementedError("mask | mask is not supported by this version; use mask.dense")
+        return Mask("or_", (*self._parts("or_"), *other._parts("or_")))
 
     def __invert__(self) -> Mask:
-        raise NotImplementedError("~mask is not supported by this version; invert its bools")
+        """Allowed where this one is not; ~~m is m."""
+        inner: Mask = self._args[0] if self._term == "not_" else Mask("not_", (self,))
+        return inner
+
+    def _parts(self, join: str) -> tuple[Any, ...]:
+        """What this mask joins, so that a & b & c is one list however many there are."""
+        return self._args if self._term == join else (self,)
 
     def __bool__(self) -> bool:
-        raise TypeError("a mask is neither true nor false; join masks with &, not with and")
+        raise TypeError("a mask is neither true nor false; use &, | and ~, not and, or and not")
 
     def __repr__(self) -> str:
-        if self._term == "and_":
-            return " & ".join(repr(part) for part in self._args)
+        if self._term in _SIGNS:
+            parts = [f"({part!r})" if part._term in ("and_", "or_") else repr(part) for part in self._args]
+            return f"~{parts[0]}" if self._term == "not_" else _SIGNS[self._term].join(parts)
         shown = ", ".join(_show(arg) for arg in self._args if arg is not None)
         return f"{self._term}({shown})"
 
@@ -76,6 +94,7 @@ class Mask:
         """The mask as plain text, and the ints and arrays that it names by number; see from_spec.
 
         torch.compile can trace it, and ints that change from call to call stay out of the text.
+        Raises TypeError where there is a function: a function is neither.
         """
         ints: list[int] = []
         arrays: list[Any] = []
@@ -87,7 +106,8 @@ class Mask:
         Not kept: it borrows memory that an array may give up later (torch's resize_).
         """
         args = [arg.compile() if isinstance(arg, Mask) else arg for arg in self._args]
-        compiled: _core.Mask = getattr(_core.Mask, self._term)(*args)
+        term = getattr(_core.Mask, self._term)
+        compiled: _core.Mask = functools.reduce(term, args) if self._term in ("and_", "or_") else term(*args)
         return compiled
 
 
@@ -156,6 +176,15 @@ def window(left: int, right: int, align: Align | None = None, *, offset: Any = N
     return Mask("window", sides + _diagonal("window", align, offset))
 
 
+def prefix_causal(prefix: Any, align: Align | None = None, *, offset: Any = None) -> Mask:
+    """j < prefix[b] or j <= i + offset: a prefix that all rows see, causal after it.
+
+    prefix: [B] ints from 0 to Tk. align, offset: as for causal.
+    """
+    diagonal = _diagonal("prefix_causal", align, offset)
+    return Mask("prefix_causal", (_array("prefix_causal", prefix), *diagonal))
+
+
 def documents(
     q_ids: Any = None, k_ids: Any = None, *, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None
 ) -> Mask:
@@ -188,6 +217,31 @@ def dense(values: Any, axes: str = "") -> Mask:
     return Mask("dense", (_array("mask", values), axes))
 
 
+def blocks(values: Any, axes: str, block_q: int, block_k: int) -> Mask:
+    """values[b, h, i // block_q, j // block_k].
+
+    values, axes: as for dense, but the axes q and k count blocks: ceil(Tq / block_q) and
+    ceil(Tk / block_k), or 1. axes "" is "bhqk".
+    """
+    if not isinstance(axes, str):
+        raise TypeError(f"axes is of type {type(axes).__name__}, expected a string")
+    sizes = (_integer("blocks: block_q", block_q), _integer("blocks: block_k", block_k))
+    return Mask("blocks", (_array("blocks", values), axes, *sizes))
+
+
+def function(f: Callable[[int, int, int, int], Any]) -> Mask:
+    """f(b, h, i, j) is true; h counts query heads.
+
+    Called while a plan is made, never while it runs, by the thread that plans (which takes the GIL
+    for each call); for any pair any number of times and in any order, so it must give the same
+    answer each time. It may be called for every pair of every head, so a term or an array is far
+    cheaper. What it raises comes out of the call that plans. It cannot be a spec.
+    """
+    if not callable(f):
+        raise TypeError(f"f is {_kind(f)}, expected a function of b, h, i and j")
+    return Mask("function", (f,))
+
+
 def _array(name: str, values: Any) -> Any:
     if isinstance(values, (list, tuple)):
         array = numpy.asarray(values)
@@ -196,9 +250,12 @@ def _array(name: str, values: Any) -> Any:
         try:
             memoryview(values)
         except TypeError:
-            kind = "None" if values is None else f"of type {type(values).__name__}"
-            raise TypeError(f"{name} is {kind}, expected an array, a list or a tuple") from None
+            raise TypeError(f"{name} is {_kind(values)}, expected an array, a list or a tuple") from None
     return values
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _integer(name: str, value: Any) -> int:
@@ -222,12 +279,17 @@ def _diagonal(term: str, align: Any, offset: Any) -> tuple[Any, Any]:
 def _show(arg: Any) -> str:
     if isinstance(arg, (str, int)):
         return repr(arg)
+    if callable(arg):
+        return str(getattr(arg, "__qualname__", type(arg).__name__))
     dtype = str(getattr(arg, "dtype", type(arg).__name__)).rpartition(".")[2]
     return f"{dtype}{list(getattr(arg, 'shape', ()))}"
 
 
 def _to_json(mask: Mask, ints: list[int], arrays: list[Any]) -> str:
     # Not by json.dumps, which torch.compile cannot trace.
+    if mask._term == "function":
+        raise TypeError("the mask has a function, expected arrays and numbers: a function cannot be text, nor cross a "
+                        "PyTorch operator; make it a dense mask")
     parts = [f'"{mask._term}"']
     for arg in mask._args:
         if isinstance(arg, Mask):
@@ -260,4 +322,5 @@ def _from_tree(tree: Any, ints: Sequence[int], arrays: Sequence[Any]) -> Mask:
     return Mask(term, tuple(made))
 
 
-_TERMS = frozenset(name for name in dir(_core.Mask) if not name.startswith("__"))
+_SIGNS = {"and_": " & ", "or_": " | ", "not_": "~"}
+_TERMS = frozenset(name for name in dir(_core.Mask) if not name.startswith("__")) - {"function"}

@@ -19,6 +19,7 @@ void BadType(const char* name, nb::handle object, const char* expected) {
 }
 
 void Check(const Status& status) {
+  if (!status.ok() && PyErr_Occurred() != nullptr) throw nb::python_error();  // a mask function's
   switch (status.code()) {
     case StatusCode::kOk:
       return;

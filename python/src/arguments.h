@@ -22,7 +22,8 @@ namespace nb = nanobind;
 /// TypeError that tells of what type `object` is.
 [[noreturn]] void BadType(const char* name, nb::handle object, const char* expected);
 
-/// ValueError, MemoryError or RuntimeError where `status` is not ok.
+/// ValueError, MemoryError or RuntimeError where `status` is not ok; or the exception of Python
+/// that is set, of a mask's function.
 void Check(const Status& status);
 
 /// Values of arguments; BadType where they are of another kind.

@@ -1,6 +1,8 @@
 // One function a term; see mask.h.
 #include "mask.h"
 
+#include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "arguments.h"
@@ -78,12 +80,66 @@ PyMask Dense(nb::handle values, nb::handle axes) {
   return made;
 }
 
-PyMask And(const PyMask& a, const PyMask& b) {
+PyMask PrefixCausal(nb::handle prefix, nb::handle align, nb::handle offset) {
+  PyMask made;
+  const ConstTensor view = Take(&made, "prefix_causal", prefix, Role::kInts);
+  made.mask = mask::PrefixCausal(view, DiagonalOf(&made, "prefix_causal: offset", align, offset));
+  return made;
+}
+
+PyMask Blocks(nb::handle values, nb::handle axes, int64_t block_q, int64_t block_k) {
+  PyMask made;
+  const ConstTensor view = Take(&made, "blocks", values, Role::kBools);
+  made.mask = mask::Blocks(view, Text("axes", axes), block_q, block_k);
+  made.key_bools = true;
+  return made;
+}
+
+/// What `f` says. Called without the GIL. An exception stays set for the thread, and Check raises
+/// it when the planning that it ends has returned.
+bool Call(PyObject* f, int64_t b, int64_t h, int64_t i, int64_t j) {
+  const nb::gil_scoped_acquire gil;
+  const nb::object answer = nb::steal(
+      PyObject_CallFunction(f, "LLLL", static_cast<long long>(b), static_cast<long long>(h),
+                            static_cast<long long>(i), static_cast<long long>(j)));
+  int truth = -1;
+  if (answer.is_none()) {
+    PyErr_SetString(PyExc_TypeError, "function: it gave None, expected True or False");
+  } else if (answer.is_valid()) {
+    truth = PyObject_IsTrue(answer.ptr());
+  }
+  if (truth < 0) throw std::runtime_error("an exception of Python");
+  return truth == 1;
+}
+
+PyMask Function(nb::object f) {
+  // The last copy may be dropped with or without the GIL.
+  const std::shared_ptr<PyObject> shared(f.release().ptr(), [](PyObject* held) {
+    const nb::gil_scoped_acquire gil;
+    Py_DECREF(held);
+  });
+  PyMask made;
+  made.mask = mask::Function([shared](int64_t b, int64_t h, int64_t i, int64_t j) {
+    return Call(shared.get(), b, h, i, j);
+  });
+  return made;
+}
+
+PyMask Joined(const Mask& mask, const PyMask& a, const PyMask& b) {
   PyMask made = a;
-  made.mask &= b.mask;
+  made.mask = mask;
   made.arrays.insert(made.arrays.end(), b.arrays.begin(), b.arrays.end());
   made.key_bools |= b.key_bools;
   made.query_terms |= b.query_terms;
+  return made;
+}
+
+PyMask And(const PyMask& a, const PyMask& b) { return Joined(a.mask & b.mask, a, b); }
+PyMask Or(const PyMask& a, const PyMask& b) { return Joined(a.mask | b.mask, a, b); }
+
+PyMask Not(const PyMask& a) {
+  PyMask made = a;
+  made.mask = ~a.mask;
   return made;
 }
 
@@ -93,6 +149,8 @@ void BindMask(nb::module_& module) {
   nb::class_<PyMask> terms(module, "Mask",
                            "A mask as the library takes it; see skipattn.mask.Mask.");
   terms.def_static("and_", &And);
+  terms.def_static("or_", &Or);
+  terms.def_static("not_", &Not);
   terms.def_static("key_lengths", [](nb::handle lengths) {
     return OneArray<mask::KeyLengths>("key_lengths", lengths, Role::kInts);
   });
@@ -115,6 +173,7 @@ void BindMask(nb::module_& module) {
   });
   terms.def_static("causal", &Causal, nb::arg().none(), nb::arg().none());
   terms.def_static("window", &Window, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  terms.def_static("prefix_causal", &PrefixCausal, nb::arg(), nb::arg().none(), nb::arg().none());
   terms.def_static("documents", [](nb::handle q, nb::handle k) {
     return OnQueries(TwoArrays<mask::Documents>("documents: q_ids", q, "documents: k_ids", k));
   });
@@ -123,6 +182,8 @@ void BindMask(nb::module_& module) {
                                                               "documents: cu_seqlens_k", k));
   });
   terms.def_static("dense", &Dense);
+  terms.def_static("blocks", &Blocks);
+  terms.def_static("function", &Function);
 }
 
 }  // namespace skipattn::python

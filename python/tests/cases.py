@@ -1,6 +1,8 @@
 """The cases of tests/cases/cases.jsonl, whose README.md tells the format, as arrays and masks."""
 
+import functools
 import json
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -11,20 +13,7 @@ import skipattn as sa
 FILE = Path(__file__).parents[2] / "tests/cases/cases.jsonl"
 
 # What the package cannot be asked yet, and why.
-MISSING_TERMS = {
-    "or": "masks are not joined by or",
-    "not": "masks are not negated",
-    "prefix_causal": "no prefix_causal term",
-    "blocks": "no blocks term",
-    "function": "no function term",
-}
-MISSING_FORMS = {
-    "bias": "no bias",
-    "soft_bias": "no bias",
-    "blocks": "no blocks term",
-    "function": "no function term",
-    "not_not": "masks are not negated",
-}
+MISSING_FORMS = {"bias": "no bias", "soft_bias": "no bias"}
 MISSING_FIELDS = {"bias": "no bias", "softcap": "no softcap", "sinks": "no sinks"}
 MISSING_POLICIES = {"uniform": "no empty_rows = uniform", "nan": "no empty_rows = nan"}
 
@@ -51,18 +40,9 @@ def why_missing(fields):
     if fields.get("dtype", "f32") != "f32":
         return "no 16-bit types"
     whys = [why for name, why in MISSING_FIELDS.items() if fields.get(name) is not None]
-    whys += [MISSING_TERMS[term] for term in terms_of(fields.get("mask")) if term in MISSING_TERMS]
     whys.append(MISSING_FORMS.get(fields.get("mask_as"), ""))
     whys.append(MISSING_POLICIES.get(fields.get("empty_rows"), ""))
     return next(filter(None, whys), "")
-
-
-def terms_of(tree):
-    if tree is None:
-        return []
-    ((term, arg),) = tree.items()
-    parts = arg if term in ("and", "or") else [arg] if term == "not" else []
-    return [term] + [inner for part in parts for inner in terms_of(part)]
 
 
 def literal(json_list):
@@ -149,9 +129,11 @@ def operands_of(case):
 
 
 def dense_of(arg, sizes):
-    """The array of a dense mask at its strides, and its axes."""
+    """The array of a dense mask, or of one of blocks, at its strides, and its axes."""
     axes = arg.get("axes", "") if isinstance(arg, dict) else ""
     full = dict(zip("bhqk", sizes))
+    if "block_q" in arg:
+        full |= {"q": -(-full["q"] // arg["block_q"]), "k": -(-full["k"] // arg["block_k"])}
     shape = arg.get("shape") or [full[axis] for axis in axes or "bhqk"]
     array = read_array(arg, shape).astype(arg.get("dtype", "bool"))
     strides = arg.get("strides")
@@ -175,24 +157,30 @@ def mask_of(tree, sizes):
         return None, lambda: np.ones(sizes, bool)
     ((term, arg),) = tree.items()
     B, _, Tq, Tk = sizes
-    if term == "and":
+    if term in ("and", "or"):
         masks, allowed = zip(*(mask_of(part, sizes) for part in arg))
-        whole = masks[0]
-        for mask in masks[1:]:
-            whole = whole & mask
-        return whole, lambda: np.logical_and.reduce([each() for each in allowed])
+        join, reduce = (operator.and_, np.logical_and) if term == "and" else (operator.or_, np.logical_or)
+        return functools.reduce(join, masks), lambda: reduce.reduce([each() for each in allowed])
+    if term == "not":
+        mask, allowed = mask_of(arg, sizes)
+        return ~mask, lambda: ~allowed()
+    if term == "function":
+        coef, mod, below = arg["coef"], arg["mod"], arg["below"]
+        mask = sa.mask.function(lambda *at: np.dot(coef, at) % mod < below)
+        return mask, lambda: np.tensordot(coef, np.indices(sizes), 1) % mod < below
     name, args, kwargs = term, (), {}
-    if term == "dense":
+    if term in ("dense", "blocks"):
         values, axes = dense_of(arg, sizes)
-        return sa.mask.dense(values, axes), lambda: allows("dense", sizes, values, axes or "bhqk")
+        args = (arg["block_q"], arg["block_k"]) if term == "blocks" else ()
+        return getattr(sa.mask, name)(values, axes, *args), lambda: allows(name, sizes, values, axes or "bhqk", *args)
     if term in ("key_valid", "query_valid", "padding"):
         args = (read_array(arg, (B, Tk if term == "key_valid" else Tq)).astype(bool),)
     elif term in ("key_lengths", "query_lengths"):
         args = (arg,)
     elif term in ("key_range", "query_range"):
         args = (arg["begin"], arg["end"])
-    elif term in ("causal", "window"):
-        args = (arg["left"], arg["right"]) if term == "window" else ()
+    elif term in ("causal", "window", "prefix_causal"):
+        args = tuple(arg[key] for key in ("left", "right", "n") if key in arg)
         kwargs = {key: arg[key] for key in ("align", "offset") if key in arg}
     elif "q_ids" in arg:
         ids = (read_array(arg["q_ids"], (B, Tq)), read_array(arg["k_ids"], (B, Tk)))
@@ -202,6 +190,15 @@ def mask_of(tree, sizes):
         mask = sa.mask.documents(cu_seqlens_q=args[0], cu_seqlens_k=args[1])
         return mask, lambda: allows(name, sizes, *args)
     return getattr(sa.mask, name)(*args, **kwargs), lambda: allows(name, sizes, *args, **kwargs)
+
+
+def as_form(form, mask, allowed):
+    """A mask that allows `allowed` in another form."""
+    if form == "not_not":
+        return ~(~(mask if isinstance(mask, sa.Mask) else sa.mask.dense(allowed)))
+    if form == "function":
+        return sa.mask.function(lambda *at: allowed[at])
+    return sa.mask.blocks(allowed, "", 1, 1) if form == "blocks" else allowed
 
 
 def listed(numbers):

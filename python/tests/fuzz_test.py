@@ -79,8 +79,8 @@ class Fuzzer:
         if way == 5:
             array.flags.writeable = False
             return array
-        # Giant lengths or numbers of heads would be in order, and take their time.
-        size = self.one_of(0, 1, 3, 2**40) if axis in (0, 3) else self.one_of(0, 1, 3)
+        # Giant lengths or numbers of heads, or of boundaries, would be in order, and take their time.
+        size = self.one_of(0, 1, 3, 2**40) if array.ndim > 1 and axis in (0, 3) else self.one_of(0, 1, 3)
         big = [size if n == axis else s for n, s in enumerate(array.shape)]
         return np.broadcast_to(array.reshape(-1)[:1].reshape((1,) * array.ndim), big) if array.size else array
 
@@ -117,9 +117,10 @@ class Fuzzer:
             }.items() if self.rng.random() < 0.5}  # fmt: skip
 
         def spec():
-            text, arrays = (sa.mask.causal() & sa.mask.key_lengths(ints(B))).to_spec()
+            text, numbers, arrays = (sa.mask.causal() & sa.mask.key_lengths(ints(B))).to_spec()
             cut = self.rng.randrange(len(text))
-            return sa.mask.from_spec(text[:cut] + self.one_of("", "[", "]", "9", '"') + text[cut + 1 :], arrays)
+            text = text[:cut] + self.one_of("", "[", "]", "9", '"') + text[cut + 1 :]
+            return sa.mask.from_spec(text, numbers, arrays)
 
         choices = [
             lambda: sa.mask.key_lengths(ints(B)),
@@ -131,6 +132,9 @@ class Fuzzer:
             lambda: sa.mask.padding(bools(B, Tq)),
             lambda: sa.mask.causal(**diagonal()),
             lambda: sa.mask.window(self.one_of(-1, 0, 2, 2**63 - 1, -5), self.one_of(-1, 0, 1, 2**62), **diagonal()),
+            lambda: sa.mask.prefix_causal(ints(B), **diagonal()),
+            lambda: sa.mask.blocks(bools(B, 1, 1, -(-Tk // 3)), self.one_of("bhqk", "", "bk"), self.one_of(0, 64), 3),
+            lambda: sa.mask.function(self.one_of(lambda b, h, i, j: i * j % 3, lambda *at: self.junk(), len, int)),
             lambda: sa.mask.documents(ints(B, Tq), ints(B, Tk)),
             lambda: sa.mask.documents(cu_seqlens_q=ints(3), cu_seqlens_k=ints(3)),
             lambda: sa.mask.dense(bools(B, H, Tq, Tk)),
@@ -139,9 +143,6 @@ class Fuzzer:
             self.junk,
             spec,
         ]
-        for name in set(dir(sa.mask)) & {"blocks", "prefix_causal"}:
-            args = [bools(B, 1, 1, 2), "bhqk", self.one_of(0, 1, 64, -1), 3] if name == "blocks" else [ints(B)]
-            choices.append(lambda name=name, args=args: getattr(sa.mask, name)(*args))
         mask = self.rng.choice(choices)()
         if deep < 3 and isinstance(mask, sa.Mask) and self.rng.random() < 0.3:
             other = self.mask(B, H, Tq, Tk, deep + 1)

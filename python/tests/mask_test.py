@@ -1,6 +1,8 @@
 """skipattn.mask: what each term allows, by its fingerprint; text and back; the traps."""
 
+import sys
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -44,6 +46,9 @@ TERMS = [
     ("window", (2, 1, "bottom_right"), {}),
     ("window", (-1, 0, "top_left"), {}),
     ("window", (3, -1), dict(offset=np.array([0, 4]))),
+    ("prefix_causal", ([5, 0], "top_left"), {}),
+    ("prefix_causal", ((11, 2),), dict(offset=-3)),
+    ("prefix_causal", (np.array([1, 4], np.int32),), dict(offset=[-1, 6])),
     ("documents", (RNG.integers(-1, 3, (B, TQ)), RNG.integers(-1, 3, (B, TK))), {}),
     ("dense", (BOOLS,), {}),
     ("dense", (BOOLS[:, :, ::-1, ::-1],), {}),
@@ -53,6 +58,10 @@ TERMS = [
     ("dense", (BOOLS[:, :1, :1],), {}),
     ("dense", (np.broadcast_to(BOOLS[:, :, :1], BOOLS.shape),), {}),
     ("dense", (np.asfortranarray(BOOLS),), {}),
+    ("blocks", (BOOLS[:, :, :2, :3], "", 4, 5), {}),
+    ("blocks", (BOOLS[0, 0, ::4, ::-3], "qk", np.int64(4), 3), {}),
+    ("blocks", (BOOLS[0, 0, :1, :2], "qk", 64, 8), {}),
+    ("blocks", (BOOLS[:, 0, 0, :1], "bk", 1, 99), {}),
 ]
 
 
@@ -95,6 +104,129 @@ def test_and():
     assert np.array_equal(attended(sa.mask.from_spec(spec, ints, arrays)), want)
 
 
+# Parts, and what they allow.
+LENGTHS = (sa.mask.key_lengths([9, 4]), allows("key_lengths", SIZES, [9, 4]))
+CAUSAL = (sa.mask.causal(offset=2), allows("causal", SIZES, offset=2))
+DENSE = (sa.mask.dense(BOOLS), BOOLS)
+JOINED = [
+    (lambda a, b, c: a | b | c, "{} | {} | {}"),
+    (lambda a, b, c: a | (b | c), "{} | {} | {}"),
+    (lambda a, b, c: (a & b) | c, "({} & {}) | {}"),
+    (lambda a, b, c: a & (b | c), "{} & ({} | {})"),
+    (lambda a, b, c: ~a & b | ~c, "(~{} & {}) | ~{}"),
+    (lambda a, b, c: ~(a & b) & c, "~({} & {}) & {}"),
+    (lambda a, b, c: ~(~(a | b) | c), "~(~({} | {}) | {})"),
+    (lambda a, b, c: ~~a & ~~(b & c), "{} & {} & {}"),
+]
+
+
+@pytest.mark.parametrize("join, text", JOINED, ids=lambda x: x if isinstance(x, str) else "")
+def test_or_and_not(join, text):
+    masks, allowed = zip(LENGTHS, CAUSAL, DENSE)
+    mask, want = join(*masks), join(*allowed)
+    assert repr(mask) == text.format(*map(repr, masks))
+    assert np.array_equal(attended(mask), want)
+    spec, ints, arrays = mask.to_spec()
+    assert ints == [2] and arrays[-1] is BOOLS
+    again = sa.mask.from_spec(spec, ints, arrays)
+    assert repr(again) == repr(mask) and np.array_equal(attended(again), want)
+
+
+def test_many_parts_are_one_list():
+    """A mask that is joined in a loop, longer than Python recurses and nested as deep as may be."""
+    mask, want = sa.mask.key_lengths([0, 0]), np.zeros(SIZES, bool)
+    for n in range(3000):
+        i, j = n % TQ, n * n % TK
+        if n % 30 == 0:
+            mask |= sa.mask.causal(offset=-99) & sa.mask.key_lengths([j, j])
+        mask |= sa.mask.key_range([j, j], [j + 1, j]) & sa.mask.query_range([i, i], [i + 1, i + 1])
+        want[0, :, i, j] = True
+    assert np.array_equal(attended(mask), want)
+    for _ in range(210):
+        mask = ~(mask & sa.mask.key_lengths([TK, TK]))
+    with pytest.raises(ValueError, match="mask is nested too deep.*200 levels"):
+        attended(mask)
+
+
+def test_function():
+    seen = set()
+
+    def f(b, h, i, j):
+        assert all(type(at) is int for at in (b, h, i, j))
+        seen.add((b, h, i, j))
+        return BOOLS[b, h, i, j]  # a numpy.bool
+
+    mask = sa.mask.function(f)
+    assert repr(mask) == "function(test_function.<locals>.f)"
+    assert np.array_equal(attended(mask), BOOLS) and seen == set(np.ndindex(*SIZES))
+    assert np.array_equal(attended(~mask & CAUSAL[0]), ~BOOLS & CAUSAL[1])
+    assert attended(sa.mask.function(lambda *at: at)).all()  # any truth will do
+
+    shapes = [(B, H, n, 4) for n in (TQ, TK, TK)]
+    plan = sa.plan(*shapes, mask=mask)
+    seen.clear()
+    q, k, v = (normal(n, *shape) for n, shape in enumerate(shapes))
+    out = plan.run(q, k, v)
+    assert not seen, "called while running"
+    for backend in ("auto", "reference"):
+        assert sa.attention(q, k, v, mask, backend=backend).tobytes() == out.tobytes()
+    exact = sa.reference(q, k, v, mask, float64=True)
+    assert np.allclose(out, exact, atol=1e-6)
+
+
+def test_a_function_goes_with_its_masks():
+    class Callable:
+        def __call__(self, b, h, i, j):
+            return j <= i
+
+    f = Callable()
+    gone, references = weakref.ref(f), sys.getrefcount(f)
+    mask = sa.mask.function(f)
+    plan = sa.plan((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4), mask=mask | ~mask)
+    assert "Callable" in repr(mask)
+    del mask
+    assert sys.getrefcount(f) == references
+    del f
+    assert gone() is None and plan.stats.live_pairs == 9
+
+
+class Unlike(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [Unlike("this"), KeyboardInterrupt(), MemoryError("no")], ids=repr)
+@pytest.mark.parametrize("backend", ["auto", "reference"])
+def test_what_a_function_raises_comes_out(error, backend):
+    def f(b, h, i, j):
+        if (i, j) == (2, 3):
+            raise error
+        return True
+
+    x = np.zeros((1, 1, 5, 4), np.float32)
+    for mask in (sa.mask.function(f), sa.mask.key_lengths([1]) | ~sa.mask.function(f)):
+        for call in (
+            lambda mask=mask: sa.attention(x, x, x, mask, backend=backend),
+            lambda mask=mask: sa.plan(x.shape, x.shape, x.shape, mask=mask, backend=backend),
+            lambda mask=mask: sa.reference(x, x, x, mask, float64=True),
+        ):
+            with pytest.raises(type(error)) as raised:
+                call()
+            assert raised.value is error and raised.traceback[-1].name == "f"
+
+
+def test_what_a_function_must_not_give():
+    for wrong, error, words in (
+        (lambda *at: None, TypeError, "function: it gave None, expected True or False"),
+        (lambda *at: np.zeros(2), ValueError, "truth value of an array"),
+        (lambda: True, TypeError, "positional argument"),
+    ):
+        with pytest.raises(error, match=words):
+            run(sa.mask.function(wrong))
+    for mask in (sa.mask.function(len), sa.mask.causal() | ~sa.mask.function(len)):
+        with pytest.raises(TypeError, match="has a function.*dense"):
+            mask.to_spec()
+
+
 def test_a_mask_keeps_its_arrays_and_reads_them_anew():
     lengths = np.array([11, 11])
     mask = sa.mask.key_lengths(lengths)
@@ -105,7 +237,7 @@ def test_a_mask_keeps_its_arrays_and_reads_them_anew():
 
 
 @pytest.mark.parametrize("spec", ["", "{}", "[]", '["nonesuch"]', '["key_lengths",{"array":3}]',
-                                  '["causal",null,{"int":0}]', "[[]]"])
+                                  '["causal",null,{"int":0}]', "[[]]", '["function",null]'])
 def test_wrong_spec(spec):
     with pytest.raises(ValueError, match="spec"):
         sa.mask.from_spec(spec, [], [])
@@ -138,6 +270,14 @@ TRAPS = [
     ("key_lengths", lambda: run(sa.mask.key_lengths([1, 2, 3]))),
     ("offset.*int32 or int64", lambda: run(sa.mask.causal(offset=[0.5, 1]))),
     ("B is 2", lambda: run(sa.mask.documents(cu_seqlens_q=[0, 7], cu_seqlens_k=[0, 11]))),
+    (r"prefix_causal: prefix\[1\] is 12.*0 to 11", lambda: run(sa.mask.prefix_causal([11, 12], "top_left"))),
+    ("prefix_causal.*top_left.*bottom_right.*4", lambda: run(sa.mask.prefix_causal([1, 2]))),
+    ("prefix_causal.*int32 or int64", lambda: run(sa.mask.prefix_causal([0.5, 1], "top_left"))),
+    ("prefix_causal: align.*bottom", lambda: sa.mask.prefix_causal([1, 2], "bottom")),
+    ("blocks: block_k is 0", lambda: run(sa.mask.blocks(BOOLS[0, 0, :1, :1], "qk", 1, 0))),
+    ("blocks: axis 'k'.*size 4.*3 or 1", lambda: run(sa.mask.blocks(BOOLS[0, 0, :1, :4], "qk", 64, 4))),
+    ("blocks: axes", lambda: run(sa.mask.blocks(BOOLS[0, 0, :1, :1], "", 1, 1))),
+    ("blocks.*mask != 0", lambda: run(sa.mask.blocks([[0, 1]], "qk", 64, 64))),
     ("scalar", lambda: run(sa.mask.dense(np.array(True), "q"))),
 ]
 
@@ -158,8 +298,15 @@ WRONG_OBJECTS = [
     ("documents takes", lambda: sa.mask.documents()),
     ("documents takes", lambda: sa.mask.documents([[0]], cu_seqlens_k=[0, 1])),
     ("documents takes", lambda: sa.mask.documents(k_ids=[[0]], cu_seqlens_q=[0, 1])),
-    ("not with and", lambda: sa.mask.causal() and sa.mask.causal()),
+    ("not and, or and not", lambda: sa.mask.causal() and sa.mask.causal()),
     ("unsupported operand", lambda: sa.mask.causal() & 3),
+    ("unsupported operand", lambda: sa.mask.causal() | 3),
+    ("f is of type int, expected a function", lambda: sa.mask.function(3)),
+    ("f is None", lambda: sa.mask.function(None)),
+    ("blocks is None", lambda: sa.mask.blocks(None, "qk", 1, 1)),
+    ("axes is of type int", lambda: sa.mask.blocks(BOOLS, 3, 1, 1)),
+    ("blocks: block_q is of type float", lambda: sa.mask.blocks(BOOLS, "bhqk", 1.0, 1)),
+    ("prefix_causal is of type int", lambda: sa.mask.prefix_causal(3)),
 ]
 
 
@@ -179,7 +326,11 @@ def test_a_mask_that_looks_upside_down_warns():
         run(sa.mask.key_lengths([0, 0]))
     padding = ~valid
     padding[1] = False
-    for wrong in (sa.mask.key_valid(padding), padding[:, None, None, :]):
+    upside_down = padding[:, None, None, :]
+    for wrong in (
+        sa.mask.key_valid(padding), upside_down, ~sa.mask.key_valid(~padding),
+        sa.mask.dense(upside_down) | sa.mask.key_lengths([0, 0]), sa.mask.blocks(upside_down, "bhqk", 99, 1),
+    ):  # fmt: skip
         with pytest.warns(UserWarning, match="28 of 28 .*~mask") as warned:
             run(wrong)
         assert warned[0].filename == __file__

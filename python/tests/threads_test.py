@@ -51,6 +51,28 @@ def test_threads_share_a_plan():
     assert not wrong
 
 
+def test_threads_plan_with_functions_at_once():
+    x, wrong = Q[:, :1, :60], []
+    want = sa.attention(x, x, x, sa.mask.causal() & sa.mask.key_lengths([50, 50])).tobytes()
+
+    def run():
+        for _ in range(5):
+            if sa.attention(x, x, x, sa.mask.function(lambda b, h, i, j: j <= i and j < 50)).tobytes() != want:
+                wrong.append(1)
+            try:
+                sa.attention(x, x, x, sa.mask.function(lambda b, h, i, j: 1 // j))
+                wrong.append(2)
+            except ZeroDivisionError:
+                pass
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def child(plan, want):
     same = plan.run(Q, Q, Q).tobytes() == want == sa.attention(Q, Q, Q, MASK).tobytes()
     os._exit(0 if same else 1)

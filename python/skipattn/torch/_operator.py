@@ -90,9 +90,6 @@ def as_arguments(mask: Any) -> tuple[str, list[int], list[torch.Tensor]]:
 def _as_tensor(array: Any) -> torch.Tensor:
     if isinstance(array, torch.Tensor):
         return array
-    if callable(array):
-        raise TypeError("mask has a function, expected arrays and numbers: a function cannot cross a PyTorch operator; "
-                        "make it a dense mask")
     return torch.tensor(numpy.asarray(array))
 
 
