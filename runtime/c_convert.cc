@@ -27,6 +27,8 @@ SKIPATTN_SAME(SKIPATTN_I32, DType::kI32);
 SKIPATTN_SAME(SKIPATTN_I64, DType::kI64);
 SKIPATTN_SAME(SKIPATTN_EMPTY_ROWS_ZERO, EmptyRows::kZero);
 SKIPATTN_SAME(SKIPATTN_EMPTY_ROWS_KEEP, EmptyRows::kKeep);
+SKIPATTN_SAME(SKIPATTN_EMPTY_ROWS_UNIFORM, EmptyRows::kUniform);
+SKIPATTN_SAME(SKIPATTN_EMPTY_ROWS_NAN, EmptyRows::kNan);
 SKIPATTN_SAME(SKIPATTN_PRECISION_EXACT, Precision::kExact);
 SKIPATTN_SAME(SKIPATTN_BACKEND_AUTO, Backend::kAuto);
 SKIPATTN_SAME(SKIPATTN_BACKEND_REFERENCE, Backend::kReference);
@@ -47,11 +49,6 @@ Status ReadEnum(const char* name, int32_t given, const char* constants, Enum* va
   }
   *value = static_cast<Enum>(given);
   return {};
-}
-
-Status CheckReserved(const char* name, int32_t reserved) {
-  if (reserved == 0) return {};
-  return Bad(std::string(name) + ": reserved", to_string(reserved), "0");
 }
 
 /// A tensor of a run: null is not given.
@@ -116,7 +113,6 @@ Status ReadProblem(const skipattn_problem* given, Problem* problem) {
   skipattn_problem full;
   Status status = ReadStruct("problem", given, &full);
   if (!status.ok()) return status;
-  if (status = CheckReserved("problem", full.reserved); !status.ok()) return status;
   problem->batch = full.batch;
   problem->heads = full.heads;
   problem->kv_heads = full.kv_heads;
@@ -124,6 +120,7 @@ Status ReadProblem(const skipattn_problem* given, Problem* problem) {
   problem->k_len = full.k_len;
   problem->dim = full.dim;
   problem->v_dim = full.v_dim;
+  problem->sinks = full.has_sinks != 0;
   constexpr const char* kTypes = "the element types, SKIPATTN_F32 and so on";
   status = ReadEnum("q_dtype", full.q_dtype, kTypes, &problem->q_dtype);
   if (!status.ok()) return status;
@@ -146,6 +143,7 @@ Status ReadOptions(const skipattn_options* given, AttentionOptions* options, All
   if (!status.ok()) return status;
   status = ReadEnum("skipping", full.skipping, "SKIPATTN_SKIPPING_", &options->skipping);
   if (!status.ok()) return status;
+  options->softcap = full.softcap;
   options->threads = full.threads;
   if (full.key_origin == nullptr && full.key_origin_count > 0) {
     return NullArgument("key_origin", (to_string(full.key_origin_count) + " values").c_str());
@@ -166,12 +164,13 @@ Status ReadRunArgs(const skipattn_run_args* given, RunArgs* args) {
   skipattn_run_args full;
   Status status = ReadStruct("args", given, &full);
   if (!status.ok()) return status;
-  if (status = CheckReserved("args", full.reserved); !status.ok()) return status;
+  if (full.reserved != 0) return Bad("args: reserved", to_string(full.reserved), "0");
   if (status = ReadRunTensor("q", full.q, &args->q); !status.ok()) return status;
   if (status = ReadRunTensor("k", full.k, &args->k); !status.ok()) return status;
   if (status = ReadRunTensor("v", full.v, &args->v); !status.ok()) return status;
   if (status = ReadRunTensor("out", full.out, &args->out); !status.ok()) return status;
   if (status = ReadRunTensor("lse", full.lse, &args->lse); !status.ok()) return status;
+  if (status = ReadRunTensor("sinks", full.sinks, &args->sinks); !status.ok()) return status;
   args->workspace = full.workspace;
   args->workspace_bytes = full.workspace_bytes;
   args->threads = full.threads;

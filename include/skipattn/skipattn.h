@@ -216,15 +216,18 @@ typedef struct skipattn_problem {
   int32_t q_dtype;
   int32_t kv_dtype;
   int32_t out_dtype;
-  int32_t reserved;  ///< 0
+  int32_t has_sinks;  ///< not 0: every run brings sinks
 } skipattn_problem;
 #define SKIPATTN_PROBLEM_INIT \
   { sizeof(skipattn_problem), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/// What a query row without a key to attend gives; its lse is -inf in any case (int32_t).
+/// What a query row without a key to attend gives; its lse is -inf in any case (int32_t). With a
+/// sink (other than -inf) no row is empty: such a row gives 0 and the lse of the sink alone.
 enum {
   SKIPATTN_EMPTY_ROWS_ZERO = 0,
-  SKIPATTN_EMPTY_ROWS_KEEP = 1  ///< out stays as it was
+  SKIPATTN_EMPTY_ROWS_KEEP = 1,     ///< out stays as it was
+  SKIPATTN_EMPTY_ROWS_UNIFORM = 2,  ///< the mean of v over all keys, masked ones included
+  SKIPATTN_EMPTY_ROWS_NAN = 3
 };
 
 /// Which arithmetic (int32_t).
@@ -278,11 +281,12 @@ typedef struct skipattn_options {
   skipattn_allocate allocate;
   skipattn_deallocate deallocate;
   void* allocator_context;
+  double softcap;  ///< c: a score s becomes c * tanh(s / c); 0 = no cap
 } skipattn_options;
 #define SKIPATTN_OPTIONS_INIT                                                                   \
   {                                                                                             \
     sizeof(skipattn_options), 0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL                                                                                    \
+        NULL, 0                                                                                 \
   }
 
 // --------------------------------------------------------------------------------------- attention
@@ -302,9 +306,12 @@ typedef struct skipattn_run_args {
   size_t workspace_bytes;
   int32_t threads;   ///< of this run; 0 = the plan's
   int32_t reserved;  ///< 0
+  /// NULL, or one logit per query head, f32 [heads]: exp(sink) joins the sum of exp(score), in lse
+  /// too, and has no value. At most 1e30, not NaN; -inf = none for that head.
+  const skipattn_tensor* sinks;
 } skipattn_run_args;
 #define SKIPATTN_RUN_ARGS_INIT \
-  { sizeof(skipattn_run_args), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+  { sizeof(skipattn_run_args), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
 
 /// One shot: a plan with the sizes of `args`, one run, and away. To use a mask more than once
 /// (heads are included in a run; layers and steps are not), make a plan. `options` may be NULL.

@@ -95,6 +95,21 @@ int CppAttention(const Inputs* inputs, int term, double scale, Outputs* outputs)
   return !skipattn::Attention(ArgsOf(*inputs, outputs), MaskOf(*inputs, term), options).ok();
 }
 
+int CppScores(const Inputs* inputs, int term, double softcap, const float* sinks,
+              Outputs* outputs) {
+  skipattn::AttentionOptions options;
+  options.softcap = softcap;
+  skipattn::RunArgs args = ArgsOf(*inputs, outputs);
+  args.sinks = ConstTensor(sinks, {kHeads});
+  return !skipattn::Attention(args, MaskOf(*inputs, term), options).ok();
+}
+
+int CppEmptyRowsAreNan(const Inputs* inputs, int term, Outputs* outputs) {
+  skipattn::AttentionOptions options;
+  options.empty_rows = skipattn::EmptyRows::kNan;
+  return !skipattn::Attention(ArgsOf(*inputs, outputs), MaskOf(*inputs, term), options).ok();
+}
+
 int CppPlanStats(const Inputs* inputs, int term, CppStats* stats) {
   Outputs unused;
   const auto problem = skipattn::ProblemOf(ArgsOf(*inputs, &unused));

@@ -73,8 +73,10 @@ typedef struct CppStats {
   char config[64], target[64], text[16384];
 } CppStats;
 
-/// Each returns 0 if all went well. `scale` 0 = none given.
+/// Each returns 0 if all went well. `scale` 0 = none given; `sinks`: [kHeads] or null.
 int CppAttention(const Inputs* inputs, int term, double scale, Outputs* outputs);
+int CppScores(const Inputs* inputs, int term, double softcap, const float* sinks, Outputs* outputs);
+int CppEmptyRowsAreNan(const Inputs* inputs, int term, Outputs* outputs);
 int CppPlanStats(const Inputs* inputs, int term, CppStats* stats);
 
 /// The target at an index: its name and whether it is supported and exact, and its lanes; the

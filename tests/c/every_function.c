@@ -151,14 +151,16 @@ static skipattn_mask* MaskOf(const Inputs* in, int term) {
 
 // A run of `plan`, or the one shot without one, into outputs that were 0xAA everywhere.
 static void Run(const Inputs* in, const skipattn_mask* mask, const skipattn_options* options,
-                const skipattn_plan* plan, Outputs* result) {
+                const skipattn_plan* plan, const float* sinks, Outputs* result) {
   const int64_t b = in->batch;
   const skipattn_tensor q = View(in->q, SKIPATTN_F32, 4, b, kHeads, kLength, kDim);
   const skipattn_tensor k = View(in->k, SKIPATTN_F32, 4, b, kKvHeads, kLength, kDim);
   const skipattn_tensor v = View(in->v, SKIPATTN_F32, 4, b, kKvHeads, kLength, kVDim);
   const skipattn_tensor out = View(result->out, SKIPATTN_F32, 4, b, kHeads, kLength, kVDim);
   const skipattn_tensor lse = View(result->lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
+  const skipattn_tensor logits = View(sinks, SKIPATTN_F32, 1, kHeads, 0, 0, 0);
   skipattn_run_args args = SKIPATTN_RUN_ARGS_INIT;
+  args.sinks = sinks != NULL ? &logits : NULL;
   args.q = &q;
   args.k = &k;
   args.v = &v;
@@ -179,13 +181,14 @@ static void Run(const Inputs* in, const skipattn_mask* mask, const skipattn_opti
 }
 
 static skipattn_plan* PlanOf(const Inputs* in, const skipattn_mask* mask,
-                             const skipattn_options* options) {
+                             const skipattn_options* options, int has_sinks) {
   skipattn_problem problem = SKIPATTN_PROBLEM_INIT;
   skipattn_plan* plan = NULL;
   problem.batch = in->batch;
   problem.heads = kHeads;
   problem.kv_heads = kKvHeads;
   problem.q_len = problem.k_len = kLength;
+  problem.has_sinks = has_sinks;
   problem.dim = kDim;
   problem.v_dim = kVDim;
   CHECK_OK(skipattn_plan_create(&problem, mask, options, &plan));
@@ -216,12 +219,12 @@ static void CompareTerm(const Inputs* in, int term) {
   memset(&want, 0xAA, sizeof(want));
   CHECK(CppAttention(in, term, 0, &want) == 0);
   skipattn_mask* mask = MaskOf(in, term);
-  Run(in, mask, NULL, NULL, &got);
+  Run(in, mask, NULL, NULL, NULL, &got);
   CHECK(memcmp(&got, &want, sizeof(got)) == 0);
 
-  skipattn_plan* plan = PlanOf(in, mask, NULL);
+  skipattn_plan* plan = PlanOf(in, mask, NULL, 0);
   skipattn_mask_free(mask);
-  Run(in, NULL, NULL, plan, &got);
+  Run(in, NULL, NULL, plan, NULL, &got);
   CHECK(memcmp(&got, &want, sizeof(got)) == 0);
   CompareStats(in, term, plan);
   skipattn_plan_free(plan);
@@ -240,7 +243,32 @@ static void CompareOptions(const Inputs* in) {
   options.backend = SKIPATTN_BACKEND_REFERENCE;
   options.key_origin = &origin;
   options.key_origin_count = 1;
-  Run(in, mask, &options, NULL, &got);
+  Run(in, mask, &options, NULL, NULL, &got);
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  skipattn_mask_free(mask);
+}
+
+static void CompareScores(const Inputs* in) {
+  static Outputs want, got;
+  const float sinks[kHeads] = {0.5f, -2.0f, 1.0f, 3.0f};
+  skipattn_options options = SKIPATTN_OPTIONS_INIT;
+  skipattn_mask* mask = MaskOf(in, kQueryLengths);
+  skipattn_plan* plan;
+  memset(&want, 0xAA, sizeof(want));
+  CHECK(CppScores(in, kQueryLengths, 0.75, sinks, &want) == 0);
+  options.softcap = 0.75;
+  Run(in, mask, &options, NULL, sinks, &got);
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  plan = PlanOf(in, mask, &options, 1);
+  Run(in, NULL, NULL, plan, sinks, &got);
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  skipattn_plan_free(plan);
+
+  memset(&want, 0xAA, sizeof(want));
+  CHECK(CppEmptyRowsAreNan(in, kQueryLengths, &want) == 0);
+  options.softcap = 0;
+  options.empty_rows = SKIPATTN_EMPTY_ROWS_NAN;
+  Run(in, mask, &options, NULL, NULL, &got);
   CHECK(memcmp(&got, &want, sizeof(got)) == 0);
   skipattn_mask_free(mask);
 }
@@ -289,6 +317,7 @@ int main(void) {
     if (term != kDocumentsFromBoundaries) CompareTerm(&in, term);
   }
   CompareOptions(&in);
+  CompareScores(&in);
   in.batch = 1;
   CompareTerm(&in, kDocumentsFromBoundaries);
   CompareInfo();

@@ -90,6 +90,7 @@ TEST(CConvertTest, ProblemsArrive) {
   given.q_dtype = SKIPATTN_F16;
   given.kv_dtype = SKIPATTN_BF16;
   given.out_dtype = SKIPATTN_I32;
+  given.has_sinks = 256;
   Problem p;
   ASSERT_TRUE(ReadProblem(&given, &p).ok());
   const std::vector<int64_t> sizes = {p.batch, p.heads, p.kv_heads, p.q_len,
@@ -98,6 +99,7 @@ TEST(CConvertTest, ProblemsArrive) {
   EXPECT_EQ(p.q_dtype, DType::kF16);
   EXPECT_EQ(p.kv_dtype, DType::kBF16);
   EXPECT_EQ(p.out_dtype, DType::kI32);
+  EXPECT_TRUE(p.sinks);
 
   struct Named {
     const char* name;
@@ -105,8 +107,7 @@ TEST(CConvertTest, ProblemsArrive) {
   };
   for (const Named& one : {Named{"q_dtype", &skipattn_problem::q_dtype},
                            Named{"kv_dtype", &skipattn_problem::kv_dtype},
-                           Named{"out_dtype", &skipattn_problem::out_dtype},
-                           Named{"problem: reserved", &skipattn_problem::reserved}}) {
+                           Named{"out_dtype", &skipattn_problem::out_dtype}}) {
     skipattn_problem bad = given;
     bad.*one.field = 256;  // would be 0 in a byte
     EXPECT_TRUE(Complains(ReadProblem(&bad, &p), {std::string(one.name) + " is 256"}));
@@ -131,7 +132,8 @@ TEST(CConvertTest, OptionsArrive) {
   EXPECT_EQ(allocator.allocate, nullptr);
 
   given.has_scale = 1;  // and the scale is 0, which is a scale
-  given.empty_rows = SKIPATTN_EMPTY_ROWS_KEEP;
+  given.softcap = 30;
+  given.empty_rows = SKIPATTN_EMPTY_ROWS_NAN;
   given.backend = SKIPATTN_BACKEND_REFERENCE;
   given.skipping = SKIPATTN_SKIPPING_OFF;
   given.threads = 3;
@@ -145,7 +147,8 @@ TEST(CConvertTest, OptionsArrive) {
   given.parallel_for_context = given.allocator_context = &context;
   ASSERT_TRUE(ReadOptions(&given, &options, &allocator).ok());
   EXPECT_EQ(options.scale, 0.0);
-  EXPECT_EQ(options.empty_rows, EmptyRows::kKeep);
+  EXPECT_EQ(options.softcap, 30);
+  EXPECT_EQ(options.empty_rows, EmptyRows::kNan);
   EXPECT_EQ(options.precision, Precision::kExact);
   EXPECT_EQ(options.backend, Backend::kReference);
   EXPECT_EQ(options.skipping, Skipping::kOff);
@@ -193,6 +196,9 @@ TEST(CConvertTest, WrongOptionsAreErrors) {
   options.scale = NAN;
   EXPECT_TRUE(test::CComplains(create(options), {"scale is nan"}));
   options = SKIPATTN_OPTIONS_INIT;
+  options.softcap = -1;
+  EXPECT_TRUE(test::CComplains(create(options), {"softcap is -1", "0 (none)"}));
+  options = SKIPATTN_OPTIONS_INIT;
   options.key_origin_count = 1;
   EXPECT_TRUE(test::CComplains(create(options), {"key_origin is a null pointer", "1 values"}));
   options = SKIPATTN_OPTIONS_INIT;
@@ -209,17 +215,18 @@ TEST(CConvertTest, WrongOptionsAreErrors) {
 TEST(CConvertTest, RunArgsArrive) {
   float element = 0;
   alignas(64) char workspace[64];
-  skipattn_tensor tensors[5];
-  for (int n = 0; n < 5; ++n) tensors[n] = test::CView(ConstTensor(&element, {n + 1}));
+  skipattn_tensor tensors[6];
+  for (int n = 0; n < 6; ++n) tensors[n] = test::CView(ConstTensor(&element, {n + 1}));
   skipattn_run_args given = SKIPATTN_RUN_ARGS_INIT;
   RunArgs args;
   ASSERT_TRUE(ReadRunArgs(&given, &args).ok());
-  EXPECT_FALSE(args.q.given() || args.lse.given());
+  EXPECT_FALSE(args.q.given() || args.lse.given() || args.sinks.given());
   given.q = &tensors[0];
   given.k = &tensors[1];
   given.v = &tensors[2];
   given.out = &tensors[3];
   given.lse = &tensors[4];
+  given.sinks = &tensors[5];
   given.workspace = workspace;
   given.workspace_bytes = sizeof(workspace);
   given.threads = 7;
@@ -229,6 +236,7 @@ TEST(CConvertTest, RunArgsArrive) {
   EXPECT_EQ(args.v.shape[0], 3);
   EXPECT_EQ(args.out.shape[0], 4);
   EXPECT_EQ(args.lse.shape[0], 5);
+  EXPECT_EQ(args.sinks.shape[0], 6);
   EXPECT_EQ(args.workspace, workspace);
   EXPECT_EQ(args.workspace_bytes, sizeof(workspace));
   EXPECT_EQ(args.threads, 7);
