@@ -45,13 +45,17 @@ def attention(
     mask: a skipattn.Mask, a bool array of rank 4 (true means attend; axes of size 1 broadcast), or
         None: every key.
     scale: factor of q . k, 1 / sqrt(D) when None.
-    softcap, bias, sinks: not supported by this version.
+    softcap: c: a score s = scale * q . k becomes c * tanh(s / c). None or 0: no cap.
+    bias: not supported by this version.
+    sinks: float32 [Hq], a logit per query head: exp(sink) joins the sum of exp(score), in lse too,
+        and has no value. At most 1e30; -inf = none for that head.
     out: written in place and returned; must not overlap an input. When None, a new array of q's
         kind (numpy, torch, jax or tensorflow; else numpy), 64-byte aligned.
     return_lse: return (out, lse), lse being [B, Hq, Tq] float32 in both layouts: the natural
         logarithm of the sum of exp(score).
-    empty_rows: what a row without a key gives: "zero", or "keep", which leaves it in `out` as it
-        was. Its lse is -inf.
+    empty_rows: what a row without a key gives: "zero", "uniform" (the mean of v over all keys,
+        masked ones included), "nan", or "keep", which leaves it in `out` as it was. Its lse is
+        -inf. With a sink no row is empty: such a row gives 0 and the lse of the sink alone.
     precision: "exact": defined to the last bit, whatever the CPU, threads and form of the mask.
     backend: "auto", or "reference": the definition as plain loops, same bits, slow.
     threads: at most so many; None = all that the process may use. The GIL is released meanwhile.
@@ -63,15 +67,16 @@ def attention(
     object; nothing is written then. Warns (UserWarning) where a bool mask leaves most rows without
     a key. To use a mask more than once, make a plan.
     """
-    _refuse(softcap, bias, sinks)
+    _refuse(bias)
     return _core.attention(
         q,
         k,
         v,
         _compile(mask),
+        sinks,
         out,
         return_lse,
-        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout),
+        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout, softcap),
     )
 
 
@@ -85,7 +90,7 @@ def plan(
     scale: float | None = None,
     softcap: float | None = None,
     bias: Any = None,
-    sinks: Any = None,
+    sinks: bool = False,
     layout: Layout = "bhtd",
     empty_rows: EmptyRows = "zero",
     precision: Precision = "exact",
@@ -98,16 +103,20 @@ def plan(
 
     q_shape, k_shape, v_shape: four sizes each, in the order of `layout`.
     dtype: of q, k, v and out: "float32", or what numpy and torch call it.
+    sinks: True where every run brings sinks.
     Everything else as for skipattn.attention. The arrays of the mask are not needed afterwards.
     """
-    _refuse(softcap, bias, sinks)
+    _refuse(bias)
+    if not isinstance(sinks, bool):
+        raise TypeError(f"sinks is of type {type(sinks).__name__}, expected True or False: the runs bring the array")
     return _core.plan(
         q_shape,
         k_shape,
         v_shape,
         _dtype_name(dtype),
         _compile(mask),
-        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout),
+        sinks,
+        (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout, softcap),
     )
 
 
@@ -126,13 +135,16 @@ def reference(
     """skipattn.attention by the definition: plain loops, the same bits, slow.
 
     Arguments as for skipattn.attention. With float64, what it returns is float64: the operation
-    itself, which the exact float32 arithmetic approximates; the other options mean nothing then.
+    itself, which the exact float32 arithmetic approximates; of the options, softcap, sinks and
+    empty_rows mean something then.
     """
     if float64:
+        given = {name: options.pop(name, None) for name in ("sinks", "softcap")}
+        empty_rows = options.pop("empty_rows", "zero")
         if options:
             raise TypeError(f"reference: float64 is given, expected no {', '.join(options)}")
-        settings = (scale, "zero", "exact", "reference", None, None, None, layout)
-        return _core.reference64(q, k, v, _compile(mask), return_lse, settings)
+        settings = (scale, empty_rows, "exact", "reference", None, None, None, layout, given["softcap"])
+        return _core.reference64(q, k, v, _compile(mask), given["sinks"], return_lse, settings)
     options["backend"] = "reference"
     return attention(
         q, k, v, mask, scale=scale, layout=layout, return_lse=return_lse, **options
@@ -148,13 +160,9 @@ def info() -> dict[str, Any]:
     return _core.info()
 
 
-def _refuse(softcap: float | None, bias: Any, sinks: Any) -> None:
-    if softcap is not None and softcap != 0:
-        raise ValueError("softcap is not supported by this version")
+def _refuse(bias: Any) -> None:
     if bias is not None:
         raise ValueError("bias is not supported by this version")
-    if sinks is not None:
-        raise ValueError("sinks is not supported by this version")
 
 
 def _compile(mask: Any) -> _core.Mask | None:

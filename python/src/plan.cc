@@ -68,13 +68,16 @@ bool LayoutOf(nb::handle layout) {
 }
 
 Settings SettingsOf(const nb::tuple& given) {
-  if (given.size() != 8) Fail(PyExc_TypeError, "settings are a tuple of eight");
+  if (given.size() != 9) Fail(PyExc_TypeError, "settings are a tuple of nine");
   Settings settings;
   AttentionOptions& options = settings.options;
   if (!given[0].is_none()) options.scale = Number("scale", given[0]);
-  options.empty_rows = Choose<EmptyRows>(
-      "empty_rows", given[1], {{"zero", EmptyRows::kZero}, {"keep", EmptyRows::kKeep}},
-      "\"zero\" or \"keep\" (\"uniform\" and \"nan\" are not supported by this version)");
+  options.empty_rows = Choose<EmptyRows>("empty_rows", given[1],
+                                         {{"zero", EmptyRows::kZero},
+                                          {"keep", EmptyRows::kKeep},
+                                          {"uniform", EmptyRows::kUniform},
+                                          {"nan", EmptyRows::kNan}},
+                                         "\"zero\", \"uniform\", \"nan\" or \"keep\"");
   options.precision = Choose<Precision>("precision", given[2], {{"exact", Precision::kExact}},
                                         "\"exact\" (\"fast\" is not supported by this version)");
   options.backend = Choose<Backend>("backend", given[3],
@@ -84,6 +87,7 @@ Settings SettingsOf(const nb::tuple& given) {
   options.key_origin = OriginsOf(given[5]);
   if (!given[6].is_none()) options.config = Text("config", given[6]);
   settings.bthd = LayoutOf(given[7]);
+  if (!given[8].is_none()) options.softcap = Number("softcap", given[8]);
   return settings;
 }
 
@@ -119,7 +123,7 @@ void CheckShapes(const RunArgs& args, const char* suffix) {
 
 /// The arrays of one call, as the library addresses them.
 struct Arrays {
-  Input q, k, v;
+  Input q, k, v, sinks;
   Output out;
   nb::object out_object, lse_object;
   RunArgs args;
@@ -134,6 +138,12 @@ void TakeInputs(nb::handle q, nb::handle k, nb::handle v, bool bthd, Arrays* arr
   take("q", q, &arrays->q, &arrays->args.q);
   take("k", k, &arrays->k, &arrays->args.k);
   take("v", v, &arrays->v, &arrays->args.v);
+}
+
+void TakeSinks(nb::handle sinks, Arrays* arrays) {
+  if (sinks.is_none()) return;
+  arrays->sinks = TakeInput("sinks", sinks, Role::kTensor);
+  arrays->args.sinks = arrays->sinks.view;
 }
 
 void TakeOutputs(const Problem& p, nb::handle like, nb::handle out, bool return_lse, bool bthd,
@@ -175,6 +185,7 @@ Problem ProblemFrom(const RunArgs& args) {
   p.v_dim = args.v.shape[3];
   p.q_dtype = p.out_dtype = args.q.dtype;
   p.kv_dtype = args.k.dtype;
+  p.sinks = args.sinks.given();
   return p;
 }
 
@@ -220,12 +231,13 @@ nb::object RunNow(const Plan& plan, nb::handle like, nb::handle out, bool return
   return Results(*arrays, return_lse);
 }
 
-nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask, nb::handle out,
-                     nb::handle return_lse, const nb::tuple& given) {
+nb::object Attention(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask, nb::handle sinks,
+                     nb::handle out, nb::handle return_lse, const nb::tuple& given) {
   const Settings settings = SettingsOf(given);
   const bool lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
+  TakeSinks(sinks, &arrays);
   CheckShapes(arrays.args, "");
   const Plan plan = MakePlanWithoutGil(ProblemFrom(arrays.args), mask, settings.options);
   WarnIfUpsideDown(plan, mask, 2);  // the caller of skipattn.attention
@@ -250,11 +262,12 @@ Status Run64(const Reference& reference, const Problem& p, const RunArgs& args, 
 }
 
 nb::object Reference64(nb::handle q, nb::handle k, nb::handle v, const PyMask* mask,
-                       nb::handle return_lse, const nb::tuple& given) {
+                       nb::handle sinks, nb::handle return_lse, const nb::tuple& given) {
   const Settings settings = SettingsOf(given);
   const bool give_lse = IsTrue(return_lse);
   Arrays arrays;
   TakeInputs(q, k, v, settings.bthd, &arrays);
+  TakeSinks(sinks, &arrays);
   CheckShapes(arrays.args, "");
   const Problem p = ProblemFrom(arrays.args);
   std::optional<Result<Reference>> made;
@@ -301,7 +314,7 @@ ConstTensor ShapeOnly(const char* name, nb::handle shape, DType dtype, bool bthd
 }
 
 PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb::handle dtype,
-                  const PyMask* mask, const nb::tuple& given, int warn_level) {
+                  const PyMask* mask, bool sinks, const nb::tuple& given, int warn_level) {
   const Settings settings = SettingsOf(given);
   const DType type = Choose<DType>("dtype", dtype, {{"float32", DType::kF32}}, "float32");
   RunArgs args;
@@ -309,7 +322,9 @@ PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb
   args.k = ShapeOnly("k_shape", k_shape, type, settings.bthd);
   args.v = ShapeOnly("v_shape", v_shape, type, settings.bthd);
   CheckShapes(args, "_shape");
-  PyPlan made{MakePlanWithoutGil(ProblemFrom(args), mask, settings.options), settings.bthd,
+  Problem problem = ProblemFrom(args);
+  problem.sinks = sinks;
+  PyPlan made{MakePlanWithoutGil(problem, mask, settings.options), settings.bthd,
               settings.options.empty_rows};
   WarnIfUpsideDown(made.plan, mask, warn_level);
   return made;
@@ -318,9 +333,9 @@ PyPlan MakePyPlan(nb::handle q_shape, nb::handle k_shape, nb::handle v_shape, nb
 nb::object RunPlan(const PyPlan& self, nb::handle q, nb::handle k, nb::handle v, nb::handle out,
                    nb::handle bias, nb::handle sinks, nb::handle return_lse, nb::handle threads) {
   if (!bias.is_none()) Fail(PyExc_ValueError, "bias is not supported by this version");
-  if (!sinks.is_none()) Fail(PyExc_ValueError, "sinks is not supported by this version");
   Arrays arrays;
   TakeInputs(q, k, v, self.bthd, &arrays);
+  TakeSinks(sinks, &arrays);
   arrays.args.threads = ThreadsOf(threads);
   return RunNow(self.plan, q, out, IsTrue(return_lse), self.bthd, self.empty_rows, &arrays);
 }
@@ -399,16 +414,16 @@ Raises ValueError where an array is not what the plan was made for; nothing is w
       });
 
   // Their arguments are those of the package's functions; the settings lie in a tuple: scale,
-  // empty_rows, precision, backend, threads, key_origin, config, layout.
+  // empty_rows, precision, backend, threads, key_origin, config, layout, softcap.
   module.def("attention", &Attention, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
-             nb::arg("mask").none(), nb::arg("out").none(), nb::arg("return_lse").none(),
-             nb::arg("settings"));
+             nb::arg("mask").none(), nb::arg("sinks").none(), nb::arg("out").none(),
+             nb::arg("return_lse").none(), nb::arg("settings"));
   module.def("reference64", &Reference64, nb::arg("q").none(), nb::arg("k").none(),
-             nb::arg("v").none(), nb::arg("mask").none(), nb::arg("return_lse").none(),
-             nb::arg("settings"));
+             nb::arg("v").none(), nb::arg("mask").none(), nb::arg("sinks").none(),
+             nb::arg("return_lse").none(), nb::arg("settings"));
   module.def("plan", &MakePyPlan, nb::arg("q_shape").none(), nb::arg("k_shape").none(),
              nb::arg("v_shape").none(), nb::arg("dtype").none(), nb::arg("mask").none(),
-             nb::arg("settings"), nb::arg("warn_level") = 2);
+             nb::arg("sinks"), nb::arg("settings"), nb::arg("warn_level") = 2);
   module.def("time_runs", &TimeRuns, "Seconds of one run without Python, for benchmarks.");
 }
 

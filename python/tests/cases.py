@@ -14,8 +14,7 @@ FILE = Path(__file__).parents[2] / "tests/cases/cases.jsonl"
 
 # What the package cannot be asked yet, and why.
 MISSING_FORMS = {"bias": "no bias", "soft_bias": "no bias"}
-MISSING_FIELDS = {"bias": "no bias", "softcap": "no softcap", "sinks": "no sinks"}
-MISSING_POLICIES = {"uniform": "no empty_rows = uniform", "nan": "no empty_rows = nan"}
+MISSING_FIELDS = {"bias": "no bias"}
 
 
 def load():
@@ -41,7 +40,6 @@ def why_missing(fields):
         return "no 16-bit types"
     whys = [why for name, why in MISSING_FIELDS.items() if fields.get(name) is not None]
     whys.append(MISSING_FORMS.get(fields.get("mask_as"), ""))
-    whys.append(MISSING_POLICIES.get(fields.get("empty_rows"), ""))
     return next(filter(None, whys), "")
 
 

@@ -72,7 +72,7 @@ class Exact(NamedTuple):
     v: np.ndarray  # of a row: the largest finite |v| among its keys
 
 
-def evaluate(q, k, v, allowed, scale=None):
+def evaluate(q, k, v, allowed, scale=None, softcap=None, sinks=None, empty_rows="zero"):
     """The operation in float64."""
     q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
     B, H, Tq, D = q.shape
@@ -83,12 +83,22 @@ def evaluate(q, k, v, allowed, scale=None):
     lse = np.full((B, H, Tq), -np.inf)
     for b, h, i in np.ndindex(B, H, Tq):
         keys = np.flatnonzero(allowed[b, h, i])
+        sink = -np.inf if sinks is None else float(sinks[h]) * LOG2E
         kh, vh = k[b, h // group, keys], v[b, h // group, keys]
         with np.errstate(invalid="ignore", over="ignore"):
             terms = kh * q[b, h, i] * scale
-            scores = _to_float_range(_to_float_range(terms.sum(axis=1)) * LOG2E)
+            scores = _to_float_range(terms.sum(axis=1))
+            scores = _to_float_range((softcap * np.tanh(scores / softcap) if softcap else scores) * LOG2E)
             top = scores.max(initial=-np.inf)  # NaN if any is
             if top == -np.inf:
+                lse[b, h, i] = sink / LOG2E
+                if sink == -np.inf and empty_rows == "nan":
+                    out[b, h, i] = np.nan
+                elif sink == -np.inf and empty_rows == "uniform" and v.shape[2] > 0:
+                    vh = v[b, h // group]
+                    out[b, h, i] = vh.mean(axis=0)
+                    largest[b, h, i] = np.abs(vh[np.isfinite(vh)]).max(initial=0)
+                    bound[b, h, i] = 2.0**-24 * (64 + 2 * 128 + len(vh) / 64) * largest[b, h, i]
                 continue
             largest[b, h, i] = np.abs(vh[np.isfinite(vh)]).max(initial=0)
             sizes = np.abs(terms).sum(axis=1) * LOG2E
@@ -99,15 +109,17 @@ def evaluate(q, k, v, allowed, scale=None):
             if not top < np.inf:
                 out[b, h, i] = lse[b, h, i] = np.nan
                 continue
+            top = max(top, sink)
             weights = np.exp2(scores - top)
-            out[b, h, i] = (weights[:, None] / weights.sum() * vh).sum(axis=0)
-            lse[b, h, i] = (top + np.log2(weights.sum())) / LOG2E
+            total = weights.sum() + np.exp2(sink - top)
+            out[b, h, i] = (weights[:, None] / total * vh).sum(axis=0)
+            lse[b, h, i] = (top + np.log2(total)) / LOG2E
     return Exact(out, lse, bound, largest)
 
 
-def check(got_out, got_lse, q, k, v, allowed, scale=None):
+def check(got_out, got_lse, q, k, v, allowed, scale=None, **scores):
     """Asserts that the values are those of the definition, within the exact arithmetic's bounds."""
-    exact = evaluate(q, k, v, allowed, scale)
+    exact = evaluate(q, k, v, allowed, scale, **scores)
     compare("out", got_out, exact.out, exact.bound)
     compare("lse", got_lse, exact.lse, lse_bound(exact.lse))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from evaluator import normal
+from evaluator import allows, check, normal
 
 import skipattn as sa
 
@@ -24,6 +24,27 @@ def test_a_plan_runs_what_attention_computes():
         assert out.tobytes() == want.tobytes() and lse.tobytes() == want_lse.tobytes()
         assert plan.run(q, k, v, out) is out
         assert plan.run(q=q, k=k, v=v, out=out, bias=None, sinks=None) is out
+
+
+def test_scores_and_empty_rows():
+    mask = sa.mask.query_lengths([8, 3]) & sa.mask.causal("bottom_right")
+    sinks = np.array([0.5, -2, -np.inf, 1], np.float32)
+    for options in (dict(softcap=0.7), dict(sinks=sinks), dict(empty_rows="uniform"), dict(empty_rows="nan"),
+                    dict(softcap=2, sinks=sinks, empty_rows="nan")):  # fmt: skip
+        q, k, v = arrays()
+        allowed = allows("causal", (2, 4, 8, 12), "bottom_right") & allows("query_lengths", (2, 4, 8, 12), [8, 3])
+        want, want_lse = sa.attention(q, k, v, mask, return_lse=True, **options)
+        check(want, want_lse, q, k, v, allowed, **options)
+        plan = sa.plan(*SHAPES, mask=mask, **(options | dict(sinks="sinks" in options)))
+        out, lse = plan.run(q, k, v, sinks=options.get("sinks"), return_lse=True)
+        assert out.tobytes() == want.tobytes() and lse.tobytes() == want_lse.tobytes()
+        assert sa.reference(q, k, v, mask, **options).tobytes() == want.tobytes()
+        exact, exact_lse = sa.reference(q, k, v, mask, float64=True, return_lse=True, **options)
+        assert np.allclose(out, exact, atol=1e-6, equal_nan=True) and np.allclose(lse, exact_lse, atol=1e-6)
+    with pytest.raises(TypeError, match="sinks is of type ndarray.*runs bring"):
+        sa.plan(*SHAPES, sinks=sinks)
+    with pytest.raises(ValueError, match="sinks is not given"):
+        sa.plan(*SHAPES, sinks=True).run(q, k, v)
 
 
 def test_a_plan_owns_its_mask():
@@ -97,7 +118,7 @@ def test_wrong_runs():
         ("k: dtype", (q, k.astype(np.int32), v), {}),
         ("threads", (q, k, v), dict(threads=-3)),
         ("bias is not supported", (q, k, v), dict(bias=q)),
-        ("sinks is not supported", (q, k, v), dict(sinks=q)),
+        ("sinks is given.*problem has none", (q, k, v), dict(sinks=np.zeros(4, np.float32))),
     ]:
         with pytest.raises(ValueError, match=words):
             plan.run(*args, out=out, **kwargs)
