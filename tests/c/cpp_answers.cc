@@ -59,8 +59,8 @@ Mask MaskOf(const Inputs& in, int term) {
     case kBlocks:
       return mask::Blocks(blocks, "qk", kBlockQ, kBlockK);
     case kFunction:
-      return mask::Function([&in](int64_t b, int64_t h, int64_t i, int64_t j) {
-        return Allows(in.lengths, b, h, i, j) != 0;
+      return mask::Function([&in](int64_t entry, int64_t h, int64_t i, int64_t j) {
+        return Allows(in.lengths, entry, h, i, j) != 0;
       });
     case kJoined:
       return mask::KeyLengths(lengths) & mask::Causal() & mask::Dense(dense, "qk");
