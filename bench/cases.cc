@@ -1,4 +1,4 @@
-// The five cases and their masks.
+// The cases and their masks.
 #include "bench/cases.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ Status Wrong(const std::string& what, const std::string& is, const std::string& 
 
 Status CheckSpec(const CaseSpec& spec) {
   const Problem& p = spec.problem;
-  const bool cross = spec.name == "cross";
-  if (!cross && p.q_len != p.k_len) {
+  const bool any_q_len = spec.name == "cross" || spec.name == "decode";
+  if (!any_q_len && p.q_len != p.k_len) {
     return Wrong("k_len", std::to_string(p.k_len),
                  "q_len (" + std::to_string(p.q_len) + ") in the case " + spec.name);
   }
@@ -61,6 +61,15 @@ Mask KeyLengthsOf(Case& c) {
   return mask::KeyLengths(c.key_lengths);
 }
 
+// The queries are the last tokens of each sequence.
+Mask DecodeOf(Case& c) {
+  c.offsets.resize(c.spec.problem.batch);
+  for (int64_t b = 0; b < c.spec.problem.batch; ++b) {
+    c.offsets[b] = LengthOf(c.spec, b) - c.spec.problem.q_len;
+  }
+  return mask::Causal(c.offsets);
+}
+
 // Documents of lengths 1 : 2 : 3 : 1 : 2 : 3 ..., since packed text is never cut evenly.
 Mask DocumentsOf(Case& c) {
   const Problem& p = c.spec.problem;
@@ -85,8 +94,8 @@ Mask DocumentsOf(Case& c) {
 }  // namespace
 
 const std::vector<std::string>& CaseNames() {
-  static const std::vector<std::string> names = {"padding", "causal", "window", "documents",
-                                                 "cross"};
+  static const std::vector<std::string> names = {"padding",   "causal", "window",
+                                                 "documents", "cross",  "decode"};
   return names;
 }
 
@@ -110,8 +119,12 @@ Result<Case> MakeCase(const CaseSpec& spec) {
   } else if (spec.name == "cross") {
     c.description = "cross-attention to encoder states padded on the right";
     c.mask = KeyLengthsOf(c);
+  } else if (spec.name == "decode") {
+    c.description = "the newest tokens of each sequence attend all before them";
+    c.mask = DecodeOf(c);
   } else {
-    return Wrong("case", '"' + spec.name + '"', "padding, causal, window, documents or cross");
+    return Wrong("case", '"' + spec.name + '"',
+                 "padding, causal, window, documents, cross or decode");
   }
   return c;
 }

@@ -15,8 +15,8 @@ struct CaseSpec {
   std::string name;  ///< one of CaseNames()
   Problem problem;
 
-  /// Tokens of each batch entry that are no padding, at its beginning: of the keys in "cross", of
-  /// queries and keys in all others. Empty = no padding.
+  /// Tokens of each batch entry that are no padding, at its beginning: of the keys in "cross" and
+  /// "decode", of queries and keys in all others. Empty = no padding.
   std::vector<int64_t> lengths;
 
   int64_t window = 256;   ///< keys that a query of "window" attends
@@ -30,7 +30,7 @@ struct Case {
   Mask mask;
 
   std::vector<uint8_t> valid;
-  std::vector<int64_t> key_lengths;
+  std::vector<int64_t> key_lengths, offsets;
   std::vector<int32_t> document_ids;
 
   Case() = default;
@@ -40,7 +40,7 @@ struct Case {
   Case& operator=(const Case&) = delete;
 };
 
-/// padding, causal, window, documents, cross.
+/// padding, causal, window, documents, cross, decode.
 const std::vector<std::string>& CaseNames();
 
 /// An error where the name is unknown, or `lengths` or the sizes do not fit the case.

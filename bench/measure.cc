@@ -1,4 +1,4 @@
-// Rounds of samples, and the fma peak on several threads.
+// Rounds of samples, and the fma peak and reading on several threads.
 #include "bench/measure.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/fma_peak.h"
+#include "kernels/read_sum.h"
 #include "runtime/parallel.h"
 
 namespace skipattn::bench {
@@ -57,6 +58,27 @@ std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>&
     timings.push_back({Median(of_run), *std::min_element(of_run.begin(), of_run.end())});
   }
   return timings;
+}
+
+void ReadOnThreads(int64_t target, int threads, const std::vector<Floats>& stretches) {
+  struct Job {
+    int64_t target;
+    size_t threads;
+    const std::vector<Floats>& stretches;
+    std::vector<float> sums;  // kept, so that nobody finds the reading needless
+  } job{target, static_cast<size_t>(threads), stretches, std::vector<float>(threads, 0.f)};
+  internal::RunWorkers(
+      threads, ParallelFor(),
+      [](void* argument, int worker) {
+        Job& shared = *static_cast<Job*>(argument);
+        const size_t part = static_cast<size_t>(worker);
+        for (const Floats& one : shared.stretches) {
+          const size_t begin = one.count * part / shared.threads;
+          const size_t end = one.count * (part + 1) / shared.threads;
+          shared.sums[part] += internal::ReadSum(shared.target, one.begin + begin, end - begin);
+        }
+      },
+      &job);
 }
 
 double FmaPeakOfThreads(int64_t target, int threads, double seconds) {

@@ -2,6 +2,7 @@
 #ifndef SKIPATTN_BENCH_MEASURE_H_
 #define SKIPATTN_BENCH_MEASURE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -26,6 +27,15 @@ double Median(std::vector<double> values);
 /// as makes a sample long beside the clock's steps.
 std::vector<Timing> MeasureInterleaved(const std::vector<std::function<void()>>& runs,
                                        const MeasureOptions& options);
+
+/// A stretch of memory.
+struct Floats {
+  const float* begin;
+  size_t count;
+};
+
+/// Reads all of `stretches` with `threads` threads, each an equal part of every one.
+void ReadOnThreads(int64_t target, int threads, const std::vector<Floats>& stretches);
 
 /// The fma peak of `threads` threads together, in GFLOP/s, on the threads that a plan runs on.
 /// `target` is a Highway target bit that this CPU supports.

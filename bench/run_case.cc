@@ -2,6 +2,7 @@
 #include "bench/run_case.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/target_table.h"
 
@@ -33,6 +34,7 @@ struct Rounds {
   const Plan& dense_plan;
   RunArgs args, dense_args;
   int64_t target;
+  std::vector<Floats> attended;  // as much of k and v as is attended; empty: not measured
   std::vector<double> peaks;
   Status status;
 
@@ -49,12 +51,25 @@ void Rounds::Measure(const MeasureOptions& measure, Record* record) {
           [this] { Keep(dense_plan.Run(dense_args)); },
           [this] { Keep(MakePlan(c.spec.problem, c.mask, options).status()); },
           [this] { peaks.push_back(FmaPeakOfThreads(target, options.threads, kPeakSeconds)); },
+          [this] { ReadOnThreads(target, options.threads, attended); },
       },
       measure);
   record->run = timings[0];
   record->dense = timings[1];
   record->plan_ms = timings[2].median_ms;
   record->peak_gflops = Median(peaks);
+  if (!attended.empty()) record->read = timings[4];
+}
+
+// From the beginning of both arrays, which are as large at least.
+std::vector<Floats> AttendedFloats(const CaseSpec& spec, const Inputs& inputs) {
+  const Problem& p = spec.problem;
+  int64_t tokens = p.batch * p.k_len;
+  if (!spec.lengths.empty())
+    tokens = std::accumulate(spec.lengths.begin(), spec.lengths.end(), int64_t{0});
+  const size_t rows = static_cast<size_t>(tokens * p.kv_heads);
+  return {{inputs.k.memory.get(), rows * static_cast<size_t>(p.dim)},
+          {inputs.v.memory.get(), rows * static_cast<size_t>(p.v_dim)}};
 }
 
 }  // namespace
@@ -72,6 +87,16 @@ double Record::LiveGflops() const {
   const double operations = 2.0 * static_cast<double>(stats.live_pairs * width);
   return run.median_ms > 0 ? operations / run.median_ms * 1e-6 : 0;
 }
+
+double Record::Gbytes() const {
+  return run.median_ms > 0 ? static_cast<double>(bytes) / run.median_ms * 1e-6 : 0;
+}
+
+double Record::ReadGbytes() const {
+  return read.median_ms > 0 ? static_cast<double>(bytes) / read.median_ms * 1e-6 : 0;
+}
+
+double Record::ReadShare() const { return run.median_ms > 0 ? read.median_ms / run.median_ms : 0; }
 
 double Record::PeakShare() const { return peak_gflops > 0 ? LiveGflops() / peak_gflops : 0; }
 
@@ -95,7 +120,14 @@ Result<Record> RunCase(const Case& c, const Inputs& inputs, Layout layout,
   record.threads = options.threads;
   record.width = problem.dim + problem.v_dim;
   record.exact_target = IsExact(record.stats.target);
-  Rounds rounds{c, options, *plan, *dense_plan, args, ArgsOf(inputs, dense_out), *target, {}, {}};
+  Rounds rounds{c,       options, *plan, *dense_plan, args, ArgsOf(inputs, dense_out),
+                *target, {},      {},    {}};
+  if (c.spec.name == "decode") {
+    rounds.attended = AttendedFloats(c.spec, inputs);
+    for (const Floats& one : rounds.attended) {
+      record.bytes += static_cast<int64_t>(one.count * sizeof(float));
+    }
+  }
   rounds.Measure(measure, &record);
   if (!rounds.status.ok()) return rounds.status;
 

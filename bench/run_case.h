@@ -19,6 +19,8 @@ struct Record {
   double plan_ms = 0;         ///< median of MakePlan
   Timing run;                 ///< of Plan::Run
   Timing dense;               ///< the same shape without a mask, in the same rounds
+  Timing read;                ///< "decode": of a plain sum over the bytes of its k and v
+  int64_t bytes = 0;          ///< "decode": of the attended k and v
   double peak_gflops = 0;     ///< fma peak of `threads` threads, in the same rounds
   bool exact_target = false;  ///< has a native fma, so its bits must be equal
   Verification checked;
@@ -30,6 +32,9 @@ struct Record {
   double IdealSpeedup() const;  ///< 1 / LiveShare
   double LiveGflops() const;    ///< two operations a multiply-add, live pairs only
   double PeakShare() const;
+  double Gbytes() const;      ///< attended k and v a second, in 1e9 bytes
+  double ReadGbytes() const;  ///< of the plain sum
+  double ReadShare() const;
   /// Errors within the bound, and equal bits where the target gives them.
   bool Right() const;
 

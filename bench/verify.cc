@@ -118,9 +118,15 @@ std::vector<Row> RowsToCheck(const CaseSpec& spec) {
     }
     return rows;
   }
+  // Where there are few positions, several heads of each.
   int64_t h = 0;
   for (int64_t b : EntriesToCheck(spec)) {
-    for (int64_t i : PositionsToCheck(spec, b)) rows.push_back({b, h++ % p.heads, i});
+    const std::set<int64_t> positions = PositionsToCheck(spec, b);
+    const int64_t times =
+        std::clamp<int64_t>(kRowsBetween / static_cast<int64_t>(positions.size()), 1, p.heads);
+    for (int64_t n = 0; n < times; ++n) {
+      for (int64_t i : positions) rows.push_back({b, h++ % p.heads, i});
+    }
   }
   return rows;
 }

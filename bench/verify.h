@@ -27,7 +27,7 @@ struct Row {
 
 /// The rows that Verify looks at: all of a small problem; otherwise, of the first, last, shortest
 /// and longest sequence, the rows at both ends, at the edge of the padding and of the first chunk,
-/// and some between. The same for the same spec.
+/// and some between, each in another head. The same for the same spec.
 std::vector<Row> RowsToCheck(const CaseSpec& spec);
 
 /// Compares `args.out`, which a run with `options` has written, row by row. Rows without a key must

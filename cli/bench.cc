@@ -1,4 +1,5 @@
-// skipattn bench: a case's time beside its own dense time and the fma peak, and its result checked.
+// skipattn bench: a case's time beside its own dense time, the fma peak or a plain sum of k and v,
+// and its result checked.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -112,9 +113,11 @@ Work WorkOfRatios(const BenchFlags& flags) {
 void CheckFlags(const CLI::App& command, const std::string& name) {
   static const std::pair<const char*, const char*> kOnlyFor[] = {{"--text", "padding"},
                                                                  {"--lengths", "padding"},
-                                                                 {"--kv-seq", "cross"},
                                                                  {"--window", "window"},
                                                                  {"--docs", "documents"}};
+  if (command.count("--kv-seq") > 0 && name != "cross" && name != "decode") {
+    throw CLI::ValidationError("--kv-seq", "is for the cases cross and decode, not " + name);
+  }
   for (const auto& [flag, only] : kOnlyFor) {
     if (command.count(flag) > 0 && name != only) {
       throw CLI::ValidationError(flag, std::string("is for the case ") + only + ", not " + name);
@@ -122,8 +125,23 @@ void CheckFlags(const CLI::App& command, const std::string& name) {
   }
 }
 
-void Bench(const CLI::App& command, const BenchFlags& flags) {
+// What "decode" means where nothing else is asked for.
+void SetDecodeSizes(const CLI::App& command, SizeFlags* sizes) {
+  const std::pair<const char*, std::pair<int64_t*, int64_t>> defaults[] = {
+      {"--batch", {&sizes->batch, 1}},
+      {"--heads", {&sizes->heads, 32}},
+      {"--seq", {&sizes->seq, 1}},
+      {"--kv-seq", {&sizes->kv_seq, 32768}},
+      {"--dim", {&sizes->dim, 128}}};
+  for (const auto& [flag, value] : defaults) {
+    if (command.count(flag) == 0) *value.first = value.second;
+  }
+  if (command.count("--kv-heads") == 0 && command.count("--heads") == 0) sizes->kv_heads = 8;
+}
+
+void Bench(const CLI::App& command, BenchFlags flags) {
   CheckFlags(command, flags.spec.name);
+  if (flags.spec.name == "decode") SetDecodeSizes(command, &flags.sizes);
   AttentionOptions options = flags.run.ToOptions();
   options.empty_rows = flags.empty_rows == "keep" ? EmptyRows::kKeep : EmptyRows::kZero;
   // Wrong sizes and names are found before memory is filled with numbers for them.
@@ -146,7 +164,8 @@ void Bench(const CLI::App& command, const BenchFlags& flags) {
 }
 
 void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
-  command->add_option("case", flags->spec.name, "padding, causal, window, documents or cross")
+  command
+      ->add_option("case", flags->spec.name, "padding, causal, window, documents, cross or decode")
       ->required()
       ->check(OneOf(bench::CaseNames()))
       ->type_name("");
@@ -204,8 +223,11 @@ void AddRunningFlags(CLI::App* command, BenchFlags* flags) {
 }  // namespace
 
 void AddBench(CLI::App* app) {
-  CLI::App* command = app->add_subcommand("bench", "Speed of a case beside dense and fma peak");
+  CLI::App* command = app->add_subcommand("bench", "Speed of a case beside its yardsticks");
   command->footer(
+      "decode: the newest --seq (default 1) tokens over --kv-seq (32768) keys, batch 1, 32 heads "
+      "on 8\n"
+      "key heads, dim 128, beside a plain sum over the same bytes of k and v.\n"
       "Exits with 1 if a result is not that of the reference.\n"
       "Example:\n"
       "  skipattn bench padding --seq 512 --ratios 0,.5,.9 --threads 1");

@@ -46,6 +46,11 @@ Json JsonOf(const BenchLine& line) {
   json["live_gflops"] = r.LiveGflops();
   json["peak_gflops"] = r.peak_gflops;
   json["peak_share"] = r.PeakShare();
+  if (r.bytes > 0) {
+    json["gbytes_per_s"] = r.Gbytes();
+    json["read_gbytes_per_s"] = r.ReadGbytes();
+    json["read_share"] = r.ReadShare();
+  }
   json["threads"] = r.threads;
   json["target"] = r.stats.target;
   json["config"] = r.stats.config;
@@ -83,6 +88,29 @@ std::string HeaderOf(const BenchLine& line) {
          ", empty rows " + line.empty_rows + "\n\n";
 }
 
+const std::vector<std::string> kTitles = {
+    "padding", "live",    "ms",      "dense", "<ms / dense, ┃ ideal", "faster", "ideal", "GFLOP/s",
+    "of peak", "plan ms", "max err", "bits"};
+
+// Of "decode", which is about memory.
+const std::vector<std::string> kReadTitles = {"padding",  "ms",     "plan ms", "GB/s",
+                                              "sum GB/s", "of sum", "GFLOP/s", "of peak",
+                                              "max err",  "bits"};
+
+std::vector<std::string> ReadRowOf(const BenchLine& line) {
+  const bench::Record& r = line.record;
+  return {Percent(line.ratio),
+          Fixed(r.run.median_ms, 4),
+          Fixed(r.plan_ms, 4),
+          Fixed(r.Gbytes(), 1),
+          Fixed(r.ReadGbytes(), 1),
+          Percent(r.ReadShare()),
+          Fixed(r.LiveGflops(), 1),
+          Percent(r.PeakShare()),
+          Scientific(r.checked.max_abs_err),
+          r.checked.bits_equal ? "equal" : "differ"};
+}
+
 std::vector<std::string> RowOf(const BenchLine& line) {
   const bench::Record& r = line.record;
   const double share_of_dense = r.Speedup() > 0 ? 1 / r.Speedup() : 0;
@@ -103,11 +131,7 @@ std::vector<std::string> RowOf(const BenchLine& line) {
 }  // namespace
 
 BenchOutput::BenchOutput(bool json, size_t lines)
-    : json_(json),
-      progress_(isatty(STDERR_FILENO) != 0),
-      lines_(lines),
-      table_({"padding", "live", "ms", "dense", "<ms / dense, ┃ ideal", "faster", "ideal",
-              "GFLOP/s", "of peak", "plan ms", "max err", "bits"}) {}
+    : json_(json), progress_(isatty(STDERR_FILENO) != 0), lines_(lines) {}
 
 void BenchOutput::Begin(const bench::Case& c, double ratio) {
   ++begun_;
@@ -122,8 +146,12 @@ void BenchOutput::Add(const BenchLine& line) {
   if (json_) {
     std::cout << JsonOf(line).dump() << std::endl;
   } else {
-    if (header_.empty()) header_ = HeaderOf(line);
-    table_.Add(RowOf(line));
+    const bool read = line.record.bytes > 0;
+    if (header_.empty()) {
+      header_ = HeaderOf(line);
+      table_ = Table(read ? kReadTitles : kTitles);
+    }
+    table_.Add(read ? ReadRowOf(line) : RowOf(line));
   }
   const bench::Verification& checked = line.record.checked;
   if (!line.record.Right()) {

@@ -40,7 +40,7 @@ class BenchOutput {
   const size_t lines_;
   size_t begun_ = 0;
   std::string header_;
-  Table table_;
+  Table table_{{}};  // its columns are those of the first line's case
   std::string wrong_;
 };
 

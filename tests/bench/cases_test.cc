@@ -81,6 +81,15 @@ TEST(MakeCase, CrossPadsKeysOnly) {
   EXPECT_EQ(RowOf(spec, 1, 2), "xx..........");
 }
 
+TEST(MakeCase, DecodeEndsAtEachLength) {
+  CaseSpec spec = SpecOf("decode", {7, 2});
+  spec.problem.q_len = 3;
+  EXPECT_EQ(RowOf(spec, 0, 0), "xxxxx.......");
+  EXPECT_EQ(RowOf(spec, 0, 2), "xxxxxxx.....");
+  EXPECT_EQ(RowOf(spec, 1, 0), "............");
+  EXPECT_EQ(RowOf(spec, 1, 2), "xx..........");
+}
+
 TEST(MakeCase, MaskOutlivesAMove) {
   Case first = std::move(MakeCase(SpecOf("padding", {12, 5}))).value();
   const Case second = std::move(first);

@@ -2,6 +2,7 @@
 #include "bench/measure.h"
 
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/target_table.h"
@@ -45,6 +46,14 @@ TEST(MeasureInterleaved, ShortCallsAreRepeatedInASample) {
   const std::vector<Timing> timings = MeasureInterleaved({[&calls] { ++calls; }}, options);
   EXPECT_GT(calls, 10);
   EXPECT_LE(calls, 1003);
+}
+
+TEST(ReadOnThreads, TakesAnyStretchesAndThreads) {
+  const std::vector<float> memory(1001, 1.0f);
+  for (int threads : {1, 2, 7}) {
+    ReadOnThreads(*internal::FindTarget(""), threads, {{memory.data(), 1001}, {memory.data(), 3}});
+    ReadOnThreads(*internal::FindTarget(""), threads, {});
+  }
 }
 
 TEST(FmaPeakOfThreads, IsPositiveForEveryTarget) {

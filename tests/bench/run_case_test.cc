@@ -71,6 +71,14 @@ TEST(RunCase, KeptEmptyRowsStayUnwritten) {
   EXPECT_TRUE(RunSmall("padding", {40, 0}, options).Right());
 }
 
+TEST(RunCase, DecodeIsSetBesideReading) {
+  const Record record = RunSmall("decode", {40, 13});
+  EXPECT_EQ(record.bytes, (40 + 13) * (16 + 8) * 4);
+  EXPECT_GT(record.ReadGbytes(), 0);
+  EXPECT_GT(record.ReadShare(), 0);
+  EXPECT_EQ(RunSmall("cross", {40, 13}).bytes, 0);
+}
+
 TEST(RunCase, NothingLive) {
   const Record record = RunSmall("padding", {0, 0});
   EXPECT_TRUE(record.Right());

@@ -57,6 +57,20 @@ struct Solved {
   }
 };
 
+TEST(RowsToCheck, AreOfSeveralHeadsWhereQueriesAreFew) {
+  CaseSpec spec;
+  spec.name = "decode";
+  spec.problem.batch = 1;
+  spec.problem.heads = 32;
+  spec.problem.kv_heads = 8;
+  spec.problem.q_len = 1;
+  spec.problem.k_len = 32768;
+  spec.problem.dim = spec.problem.v_dim = 128;
+  const std::vector<Row> rows = RowsToCheck(spec);
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_NE(rows.front().h, rows.back().h);
+}
+
 TEST(RowsToCheck, AreAllOfASmallProblem) { EXPECT_EQ(RowsToCheck(SmallSpec()).size(), 2u * 4 * 9); }
 
 TEST(RowsToCheck, CoverTheEdgesOfALargeProblem) {
