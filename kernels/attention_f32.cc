@@ -1,5 +1,6 @@
 // f32 attention kernels of every target: the configurations and their table.
 #include <algorithm>
+#include <iterator>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_f32.cc"
@@ -28,9 +29,10 @@ template <int kKeys, int kVectors, int kRows, int kColumns, int kHeight>
 constexpr TileFunction TileOf() {
   constexpr TileShape kBest = kBestShapes[kHeight - 1];
   if constexpr (kHeight == kVectors) {
-    return &Tile<kKeys, kVectors, kRows, kColumns>;
+    return &Tile<QueryLanes<hn::ScalableTag<float>, kKeys, kVectors, kRows, kColumns>>;
   } else if constexpr (kHeight < kVectors) {
-    return &Tile<kBest.score_keys, kHeight, kBest.sum_rows, kBest.sum_vectors>;
+    return &Tile<QueryLanes<hn::ScalableTag<float>, kBest.score_keys, kHeight, kBest.sum_rows,
+                            kBest.sum_vectors>>;
   } else {
     return nullptr;
   }
@@ -43,12 +45,23 @@ constexpr TileFunction TileOf() {
       {TileOf<keys, vectors, rows, columns, 1>(), TileOf<keys, vectors, rows, columns, 2>(), \
        TileOf<keys, vectors, rows, columns, 3>(), TileOf<keys, vectors, rows, columns, 4>()}},
 
+// The entries of SKIPATTN_FEW_ROWS; those with keys in lanes store four rows at least.
+#define KEYS(rows, sum_vectors, cost) \
+  { rows, kKeyRows, cost, &Tile<KeyLanes<rows, sum_vectors>> }
+#define QUERIES(rows, keys, sum_rows, sum_vectors, cost)                              \
+  {                                                                                   \
+    rows, rows, cost,                                                                 \
+        &Tile<FewQueryLanes<hn::CappedTag<float, rows>, keys, sum_rows, sum_vectors>> \
+  }
+
 KernelTable Table() {
   static const TileConfig kConfigs[] = {SKIPATTN_TILE_CONFIGS(SKIPATTN_CONFIG)};
   KernelTable table = {};
   table.lanes = hn::Lanes(hn::ScalableTag<float>());
   table.configs = kConfigs;
   table.config_count = sizeof(kConfigs) / sizeof(kConfigs[0]);
+  static constexpr FewRows kFew[] = SKIPATTN_FEW_ROWS;
+  std::copy(std::begin(kFew), std::end(kFew), table.few);
   table.fold = &Fold;
   table.zero = &Zero;
   std::copy(kHeightCosts, kHeightCosts + kMaxVectors, table.height_costs);
@@ -56,6 +69,8 @@ KernelTable Table() {
   return table;
 }
 #undef SKIPATTN_CONFIG
+#undef KEYS
+#undef QUERIES
 
 }  // namespace HWY_NAMESPACE
 }  // namespace internal

@@ -29,14 +29,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline bool Fold(const TileArgs& tile, size_t rows) {
   using V = hn::Vec<hn::ScalableTag<float>>;
   const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 4> dr;  // whole ones fill the rows of any tile
   const size_t lanes = hn::Lanes(d);
   const TileScratch scratch(tile.scratch, rows, lanes, tile.dim, tile.v_dim, tile.bias != nullptr);
   std::fill_n(scratch.o, rows * scratch.o_stride, 0.0f);
-  BeginRows(d, tile, rows, scratch);
+  BeginRows(dr, tile, rows, scratch);
   for (size_t n = 0; n < tile.chunk_end; ++n) {
     const ChunkState chunk(tile, rows, lanes, n);
-    for (size_t row = 0; row < rows; row += lanes) {
-      FoldVector(d, hn::Load(d, chunk.max + row), hn::Load(d, chunk.sum + row), scratch.state, row);
+    for (size_t row = 0; row < rows; row += hn::Lanes(dr)) {
+      FoldVector(dr, hn::Load(dr, chunk.max + row), hn::Load(dr, chunk.sum + row), scratch.state,
+                 row);
     }
     for (size_t r = 0; r < tile.rows; ++r) {
       const V keep = hn::Set(d, scratch.state.keep[r]), add = hn::Set(d, scratch.state.add[r]);
@@ -48,7 +50,7 @@ inline bool Fold(const TileArgs& tile, size_t rows) {
       }
     }
   }
-  return WriteResult(d, tile, rows, scratch, tile.chunk_end == 0);
+  return WriteResult(dr, tile, rows, scratch, tile.chunk_end == 0);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -30,6 +30,13 @@ class Prefetcher {
     rows_a_step_ = rows / std::max<size_t>(steps, 1) + 1;
   }
 
+  /// A chunk begins; nothing changes with it, nor with the rows of its sum.
+  void Begin(size_t /*block*/) {}
+  template <class Rows>
+  const Rows& With(const Rows& v) const {
+    return v;
+  }
+
   void Step() {
     if (next_ == nullptr) return;
     for (size_t n = 0; n < rows_a_step_ && next_ != nullptr; ++n) FetchRow();

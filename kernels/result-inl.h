@@ -161,12 +161,13 @@ inline bool WriteState(const TileArgs& tile, const TileScratch& scratch, bool se
 
 // Writes out and lse of the live rows, or their state; returns whether there is a NaN in it that a
 // masked key may have made. `selected`: there is not, as masked keys were left out.
-template <class D>
-HWY_INLINE bool WriteResult(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch,
+template <class R>
+HWY_INLINE bool WriteResult(R dr, const TileArgs& tile, size_t rows, const TileScratch& scratch,
                             bool selected) {
+  const hn::ScalableTag<float> d;
   if (tile.carry_out != nullptr) return WriteState(tile, scratch, selected);
-  if (tile.sinks != nullptr) FoldSinks(d, tile, rows, scratch);
-  FinishRows(d, rows, scratch.state);
+  if (tile.sinks != nullptr) FoldSinks(dr, tile, rows, scratch);
+  FinishRows(dr, rows, scratch.state);
   const float* lse = scratch.state.max;
   const float* inverse = scratch.state.sum;
   const float* mean = nullptr;

@@ -11,7 +11,6 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
-#include "kernels/prefetch.h"
 #include "kernels/repeat.h"
 #include "kernels/rows.h"
 
@@ -85,9 +84,9 @@ HWY_INLINE void ScoreTail(D d, const Rows& k, size_t key, size_t count,
 
 // Scores of `keys` keys for kVectors vectors of rows. qt: [dim][rows], s: [keys][rows], both with
 // rows = kVectors * lanes and aligned. `ahead` goes on by a step per block.
-template <int kKeys, int kVectors, class D, class Rows>
+template <int kKeys, int kVectors, class D, class Rows, class Ahead>
 HWY_NOINLINE void Scores(D d, const Rows& k, size_t keys, const float* HWY_RESTRICT qt, size_t dim,
-                         float* HWY_RESTRICT s, Prefetcher& ahead) {
+                         float* HWY_RESTRICT s, Ahead& ahead) {
   const size_t rows = kVectors * hn::Lanes(d);
   size_t key = 0;
   for (; key + kKeys <= keys; key += kKeys) {

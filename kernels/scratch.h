@@ -55,20 +55,23 @@ struct TileScratch {
 
 /// What one chunk leaves for a later fold, where a tile's keys are split.
 struct ChunkState {
+  float* o;    // [rows][o_stride]: o_c
   float* max;  // [rows]: m_c
   float* sum;  // [rows]: l_c
-  float* o;    // [rows][o_stride]: o_c
 
   /// The state number n of those of a tile.
   ChunkState(const TileArgs& tile, size_t rows, size_t lanes, size_t n) {
-    max = tile.states + n * Floats(rows, lanes, tile.v_dim);
+    o = tile.states + n * Floats(rows, lanes, tile.v_dim);
+    max = o + rows * Stride(lanes, tile.v_dim);
     sum = max + rows;
-    o = sum + rows;
   }
 
   static size_t Floats(size_t rows, size_t lanes, size_t v_dim) {
-    return 2 * rows + rows * ((v_dim + lanes - 1) / lanes * lanes);
+    return (rows * (Stride(lanes, v_dim) + 2) + 15) / 16 * 16;  // each begins on a cache line
   }
+
+ private:
+  static size_t Stride(size_t lanes, size_t v_dim) { return (v_dim + lanes - 1) / lanes * lanes; }
 };
 
 }  // namespace internal

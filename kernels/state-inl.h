@@ -60,19 +60,18 @@ HWY_INLINE V InLog2Units(D d, V x) {
 }
 
 // The sinks of all rows, as one more chunk that has no value.
-template <class D>
-HWY_INLINE void FoldSinks(D d, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
-  using V = hn::Vec<D>;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t row = 0; row < rows; row += lanes) {
-    const V y = InLog2Units(d, hn::LoadU(d, tile.sinks + row));
-    const V max = hn::Ceil(y);
-    FoldVector(d, max, Weight(d, y, BaseOf(d, max)), scratch.state, row);
+template <class R>
+HWY_INLINE void FoldSinks(R dr, const TileArgs& tile, size_t rows, const TileScratch& scratch) {
+  for (size_t row = 0; row < rows; row += hn::Lanes(dr)) {
+    const auto y = InLog2Units(dr, hn::LoadU(dr, tile.sinks + row));
+    const auto max = hn::Ceil(y);
+    FoldVector(dr, max, Weight(dr, y, BaseOf(dr, max)), scratch.state, row);
   }
+  const hn::ScalableTag<float> d;
   for (size_t r = 0; r < tile.rows; ++r) {
-    const V keep = hn::Set(d, scratch.state.keep[r]);
+    const auto keep = hn::Set(d, scratch.state.keep[r]);
     float* HWY_RESTRICT o = scratch.o + r * scratch.o_stride;
-    for (size_t c = 0; c < scratch.o_stride; c += lanes) {
+    for (size_t c = 0; c < scratch.o_stride; c += hn::Lanes(d)) {
       hn::Store(hn::MulAdd(hn::Load(d, o + c), keep, hn::Zero(d)), d, o + c);
     }
   }

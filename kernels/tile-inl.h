@@ -16,6 +16,8 @@
 #include "hwy/highway.h"
 #include "kernels/chunk.h"
 #include "kernels/fold-inl.h"
+#include "kernels/key_prefetch.h"
+#include "kernels/key_scores-inl.h"
 #include "kernels/prefetch.h"
 #include "kernels/result-inl.h"
 #include "kernels/rows.h"
@@ -37,6 +39,42 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// How tiles of kVectors vectors of rows are computed, queries in lanes. A vector of rows is short
+// (`RowTag`) where they are few; one of value columns is always whole.
+template <class Tag, int kKeys, int kVectors_, int kSumRows_, int kSumVectors_>
+struct QueryLanes {
+  using RowTag = Tag;
+  static constexpr int kVectors = kVectors_, kSumRows = kSumRows_, kSumVectors = kSumVectors_;
+  static constexpr size_t kScoreKeys = kKeys;
+  using Ahead = Prefetcher;
+  template <class Rows>
+  using SumRows = Rows;
+
+  template <class Rows, class Ahead>
+  static HWY_INLINE void Score(const Rows& k, size_t keys, const TileArgs& tile,
+                               const TileScratch& scratch, Ahead& ahead) {
+    Scores<kKeys, kVectors>(RowTag(), k, keys, scratch.qt, tile.dim, scratch.s, ahead);
+  }
+};
+
+// The same for tiles of few rows.
+template <class Tag, int kKeys, int kSumRows, int kSumVectors>
+struct FewQueryLanes : QueryLanes<Tag, kKeys, 1, kSumRows, kSumVectors> {
+  using Ahead = KeyPrefetcher;
+  template <class Rows>
+  using SumRows = AheadRows<Rows>;
+};
+
+// Tiles of at most kRows <= 4 rows, scored with keys in lanes. All else has queries in lanes.
+template <int kRows, int kSumVectors>
+struct KeyLanes : FewQueryLanes<hn::CappedTag<float, kKeyRows>, 2 * kKeyLanes, kRows, kSumVectors> {
+  template <class Rows, class Ahead>
+  static HWY_INLINE void Score(const Rows& k, size_t keys, const TileArgs& tile,
+                               const TileScratch& scratch, Ahead& ahead) {
+    KeyScores<kRows>(k, keys, scratch.qt, tile.dim, scratch.s, ahead);
+  }
+};
+
 // What a chunk's sums do with the totals of o.
 enum class ChunkPass {
   kFirst,   // write them: there was no chunk before
@@ -45,20 +83,22 @@ enum class ChunkPass {
 };
 
 // Scores, mask, softmax and weighted sum of one chunk, for k and v rows found by `Rows`.
-template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D, class Rows>
-HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Rows& k,
-                         const Rows& v, const TileScratch& scratch, Prefetcher& ahead,
-                         ChunkPass pass) {
-  const size_t lanes = hn::Lanes(d);
-  const size_t rows = kVectors * lanes;
-  Scores<kKeys, kVectors>(d, k, chunk.keys, scratch.qt, tile.dim, scratch.s, ahead);
-  if (tile.softcap > 0 || tile.bias != nullptr) ApplyScoreTerms(d, tile, chunk, rows, scratch);
-  MaskScores(d, tile, chunk, rows, scratch);
+template <class Shape, class Rows>
+HWY_INLINE void RunChunk(const TileArgs& tile, const Chunk& chunk, const Rows& k, const Rows& v,
+                         const TileScratch& scratch, typename Shape::Ahead& ahead, ChunkPass pass) {
+  const typename Shape::RowTag dr;
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(dr);
+  const size_t rows = Shape::kVectors * lanes;
+  Shape::Score(k, chunk.keys, tile, scratch, ahead);
+  if (tile.softcap > 0 || tile.bias != nullptr) ApplyScoreTerms(dr, tile, chunk, rows, scratch);
+  MaskScores(dr, tile, chunk, rows, scratch);
   for (size_t row = 0; row < rows; row += lanes) {
-    ChunkSoftmax(d, chunk.keys, rows, scratch.s + row, scratch.state, row);
+    ChunkSoftmax(dr, chunk.keys, rows, scratch.s + row, scratch.state, row);
   }
-  SumArgs<Rows> sum = {};
-  sum.v = v;
+  using SumRows = typename Shape::template SumRows<Rows>;
+  SumArgs<SumRows> sum = {};
+  sum.v = ahead.With(v);
   sum.v_dim = tile.v_dim;
   sum.keys = chunk.keys;
   sum.p = scratch.s;
@@ -69,24 +109,25 @@ HWY_INLINE void RunChunk(D d, const TileArgs& tile, const Chunk& chunk, const Ro
   sum.add = scratch.state.add;
   sum.first = pass == ChunkPass::kFirst;
   if (pass == ChunkPass::kSelect) {
-    SelectedSum<kSumVectors>(d, tile, chunk, sum, scratch);
+    SelectedSum<Shape::kSumVectors>(d, tile, chunk, sum, scratch);
   } else {
-    WeightedSum<kSumRows, kSumVectors>(d, sum, tile.rows);
+    WeightedSum<Shape::kSumRows, Shape::kSumVectors>(d, sum, tile.rows);
   }
 }
 
 // The same for a chunk whose keys may lie anywhere.
-template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
-HWY_INLINE void RunAnyChunk(D d, const TileArgs& tile, const Chunk& chunk,
-                            const TileScratch& scratch, Prefetcher& ahead, ChunkPass pass) {
+template <class Shape>
+HWY_INLINE void RunAnyChunk(const TileArgs& tile, const Chunk& chunk, const TileScratch& scratch,
+                            typename Shape::Ahead& ahead, ChunkPass pass) {
+  ahead.Begin(Shape::kScoreKeys);
   if (chunk.contiguous) {
     const int64_t key = chunk.spans[0].key;
     const StridedRows k = {tile.k + key * tile.k_stride, tile.k_stride};
     const StridedRows v = {tile.v + key * tile.v_stride, tile.v_stride};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, pass);
+    RunChunk<Shape>(tile, chunk, k, v, scratch, ahead, pass);
   } else {
     const PointerRows k = {chunk.k_rows}, v = {chunk.v_rows};
-    RunChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, k, v, scratch, ahead, pass);
+    RunChunk<Shape>(tile, chunk, k, v, scratch, ahead, pass);
   }
 }
 
@@ -99,39 +140,42 @@ inline size_t KeysOf(const TileArgs& tile) {
 }
 
 // Computes and writes the tile; returns whether a NaN was written. `pass`: kFirst or kSelect.
-template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
-HWY_INLINE bool RunTile(D d, const TileArgs& tile, const TileScratch& scratch, ChunkPass pass) {
-  const size_t rows = kVectors * hn::Lanes(d);
+template <class Shape>
+HWY_INLINE bool RunTile(const TileArgs& tile, const TileScratch& scratch, ChunkPass pass) {
+  const typename Shape::RowTag dr;
+  const size_t rows = Shape::kVectors * hn::Lanes(dr);
   const bool select = pass == ChunkPass::kSelect;
-  if (BeginRows(d, tile, rows, scratch)) {
+  if (BeginRows(dr, tile, rows, scratch)) {
     if (!select) pass = ChunkPass::kNext;
   } else if (select) {
     std::fill_n(scratch.o, tile.rows * scratch.o_stride, 0.0f);
   }
-  Prefetcher ahead(tile, KeysOf(tile) / kKeys);
+  typename Shape::Ahead ahead(tile, KeysOf(tile) / Shape::kScoreKeys);
   ChunkReader reader(tile);
   Chunk chunk;
   while (reader.Next(chunk)) {
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead, pass);
+    RunAnyChunk<Shape>(tile, chunk, scratch, ahead, pass);
     if (pass == ChunkPass::kFirst) pass = ChunkPass::kNext;
   }
-  return WriteResult(d, tile, rows, scratch, select);
+  return WriteResult(dr, tile, rows, scratch, select);
 }
 
 // Leaves the states of the tile's chunks [chunk_begin, chunk_end): each as if it were the first.
-template <int kKeys, int kVectors, int kSumRows, int kSumVectors, class D>
-HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
-  const size_t rows = kVectors * hn::Lanes(d);
-  Prefetcher ahead(tile, (tile.chunk_end - tile.chunk_begin) * kChunk / kKeys);
+template <class Shape>
+HWY_INLINE void RunPart(const TileArgs& tile, TileScratch scratch) {
+  const typename Shape::RowTag dr;
+  const size_t rows = Shape::kVectors * hn::Lanes(dr);
+  const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  const size_t keys = (tile.chunk_end - tile.chunk_begin) * kChunk;
+  typename Shape::Ahead ahead(tile, keys / Shape::kScoreKeys);
   ChunkReader reader(tile);
   Chunk chunk;
   for (size_t n = 0; n < tile.chunk_end && reader.Next(chunk); ++n) {
     if (n < tile.chunk_begin) continue;
-    const ChunkState state(tile, rows, hn::Lanes(d), n);
-    ResetRows(d, rows, scratch.state);
+    const ChunkState state(tile, rows, lanes, n);
+    ResetRows(dr, rows, scratch.state);
     scratch.o = state.o;
-    RunAnyChunk<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, chunk, scratch, ahead,
-                                                        ChunkPass::kFirst);
+    RunAnyChunk<Shape>(tile, chunk, scratch, ahead, ChunkPass::kFirst);
     std::copy_n(scratch.state.chunk_max, rows, state.max);
     std::copy_n(scratch.state.sum, rows, state.sum);
   }
@@ -142,17 +186,16 @@ HWY_INLINE void RunPart(D d, const TileArgs& tile, TileScratch scratch) {
 // A masked key adds p * v = 0 only while v is finite: 0 * Inf is NaN. Such rows are rare and show
 // up in the result, so a tile that wrote a NaN runs again, this time leaving masked keys out of
 // each row's sum. What is NaN by right is NaN again.
-template <int kKeys, int kVectors, int kSumRows, int kSumVectors>
+template <class Shape>
 void Tile(const TileArgs& tile) {
-  const hn::ScalableTag<float> d;
-  const size_t lanes = hn::Lanes(d);
-  const TileScratch scratch(tile.scratch, kVectors * lanes, lanes, tile.dim, tile.v_dim,
-                            tile.bias != nullptr);
-  TransposeQueries(tile, kVectors * lanes, scratch.qt);
+  const size_t rows = Shape::kVectors * hn::Lanes(typename Shape::RowTag());
+  const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  const TileScratch scratch(tile.scratch, rows, lanes, tile.dim, tile.v_dim, tile.bias != nullptr);
+  TransposeQueries(tile, rows, scratch.qt);
   if (tile.states != nullptr) {
-    RunPart<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch);
-  } else if (RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, ChunkPass::kFirst)) {
-    RunTile<kKeys, kVectors, kSumRows, kSumVectors>(d, tile, scratch, ChunkPass::kSelect);
+    RunPart<Shape>(tile, scratch);
+  } else if (RunTile<Shape>(tile, scratch, ChunkPass::kFirst)) {
+    RunTile<Shape>(tile, scratch, ChunkPass::kSelect);
   }
 }
 

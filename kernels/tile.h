@@ -95,11 +95,21 @@ struct TileConfig {
   TileFunction tile[kMaxVectors];  // null above shape.score_vectors
 };
 
+/// Kernels for tiles of few rows, at most a vector of them.
+inline constexpr int kMaxFewRows = 6;
+struct FewRows {
+  int most;    // rows that they may have; 0 = there is no such kernel
+  int rows;    // that they are stored as, in scratch and states
+  float cost;  // of a key, as in height_costs
+  TileFunction tile;
+};
+
 /// All configurations of a target and type, the default first.
 struct KernelTable {
   size_t lanes;  // f32 lanes of a vector
   const TileConfig* configs;
   size_t config_count;
+  FewRows few[kMaxFewRows];  // by rising `most`
   FoldFunction fold;
   ZeroFunction zero;
   float height_costs[kMaxVectors];  // time of a key of tiles of n + 1 vectors; only ratios count

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "kernels/key_prefetch.h"
 #include "kernels/repeat.h"
 #include "kernels/rows.h"
 
@@ -71,6 +72,7 @@ HWY_INLINE void SumBlock(D d, const SumArgs<Rows>& args, size_t row, size_t colu
   const size_t keys = args.keys;
   for (size_t key = 0; key < keys; ++key) {
     const float* HWY_RESTRICT v = v_rows[key] + column;
+    if (row == 0) FetchAhead(v_rows, key, column, kVectors * lanes);
     [[maybe_unused]] V b0 = hn::Undefined(d), b1 = b0, b2 = b0, b3 = b0;
     SKIPATTN_REPEAT_4(SKIPATTN_LOAD);
     SKIPATTN_REPEAT_8(SKIPATTN_STEP);

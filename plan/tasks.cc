@@ -105,8 +105,8 @@ class Cutter {
     plan_.splits.push_back({parts, chunks, plan_.state_floats});
     const size_t lanes = static_cast<size_t>(plan_.params.vector_lanes);
     plan_.state_floats += static_cast<size_t>(chunks) *
-                          ChunkStateFloats(static_cast<size_t>(tile.vectors) * lanes, lanes,
-                                           static_cast<size_t>(plan_.problem.v_dim));
+                          ChunkStateFloats(static_cast<size_t>(StoredRows(tile, plan_.params)),
+                                           lanes, static_cast<size_t>(plan_.problem.v_dim));
   }
 
   const int threads_;

@@ -79,18 +79,35 @@ class Builder {
 
  private:
   void AddGroup(const RowGroup& group) {
+    const int64_t begin = static_cast<int64_t>(group.begin) * params_.heads;
     const int64_t end = static_cast<int64_t>(group.end) * params_.heads;
-    int64_t lane = static_cast<int64_t>(group.begin) * params_.heads;
+    int64_t lane = begin;
     for (const int height : CoverVectors(KeysOfVectors(lane, end), params_.heights)) {
       const int64_t lanes = std::min(height * params_.vector_lanes, end - lane);
-      Tile tile = {lane,   static_cast<int32_t>(lanes),
-                   height, static_cast<int64_t>(plane_.segments.size()),
-                   0,      group.origin};
+      Tile tile = {lane,
+                   static_cast<int32_t>(lanes),
+                   height,
+                   static_cast<int64_t>(plane_.segments.size()),
+                   0,
+                   group.origin,
+                   height == 1 ? FewFor(lanes, lanes == end - begin) : -1};
       AddTileSegments(tile);
       tile.segment_count = static_cast<int64_t>(plane_.segments.size()) - tile.first_segment;
       plane_.tiles.push_back(tile);
       lane += lanes;
     }
+  }
+
+  /// The kernel for a vector of `lanes` rows, if there is one. Those for a whole vector differ from
+  /// the ordinary ones in that they wait for memory, which others have fetched unless the tile is
+  /// the only one to read its keys.
+  int32_t FewFor(int64_t lanes, bool only_tile) const {
+    const std::vector<FewRowsCost>& few = params_.heights.few;
+    for (size_t n = 0; n < few.size(); ++n) {
+      if (lanes > few[n].most) continue;
+      return few[n].most < params_.vector_lanes || only_tile ? static_cast<int32_t>(n) : -1;
+    }
+    return -1;
   }
 
   /// The keys of each vector of the lanes [lane, end): from the lowest to the highest, or run by
@@ -179,6 +196,11 @@ Plane BuildTiles(const PlaneRows& rows, int64_t keys, const TileParams& params) 
   return Builder(rows, keys, params).Build();
 }
 
+int64_t StoredRows(const Tile& tile, const TileParams& params) {
+  if (tile.few >= 0) return params.heights.few[static_cast<size_t>(tile.few)].rows;
+  return tile.vectors * params.vector_lanes;
+}
+
 int64_t ChunkOf(int64_t key, int64_t origin) {
   const int64_t past = key - origin;
   return past >= 0 ? past / kChunk : -((kChunk - 1 - past) / kChunk);
@@ -214,7 +236,10 @@ double TileCost(const Plane& plane, const Tile& tile, const TileParams& params) 
     const Segment& segment = plane.segments[static_cast<size_t>(tile.first_segment + s)];
     keys += segment.end - segment.begin;
   }
-  return static_cast<double>(keys) * static_cast<double>(params.heights.cost[tile.vectors - 1]);
+  const HeightCosts& heights = params.heights;
+  const float cost = tile.few >= 0 ? heights.few[static_cast<size_t>(tile.few)].cost
+                                   : heights.cost[tile.vectors - 1];
+  return static_cast<double>(keys) * static_cast<double>(cost);
 }
 
 }  // namespace internal

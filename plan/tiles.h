@@ -26,7 +26,8 @@ struct Tile {
   int32_t vectors;  // height: lanes <= vectors * lanes of a vector
   int64_t first_segment;
   int64_t segment_count;
-  int64_t origin;  // of the chunk grid, 0 to 127
+  int64_t origin;    // of the chunk grid, 0 to 127
+  int32_t few = -1;  // which of HeightCosts::few computes it; -1: none of them
 };
 
 /// A compiled (batch, head) plane.
@@ -48,6 +49,9 @@ struct TileParams {
 
 /// Tiles of one plane of `keys` keys.
 Plane BuildTiles(const PlaneRows& rows, int64_t keys, const TileParams& params);
+
+/// Rows that a tile is stored as, in a kernel's scratch and states: at least its lanes.
+int64_t StoredRows(const Tile& tile, const TileParams& params);
 
 /// How a tile's keys lie on its chunk grid.
 struct ChunkCounts {

@@ -1,6 +1,7 @@
 // Entry points: plans are made here, and everything given is checked first.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -45,6 +46,9 @@ internal::HeightCosts CostsOf(const internal::KernelTable& table, const TileConf
       std::min(config.shape.score_vectors, internal::kMaxTileRows / static_cast<int>(table.lanes));
   std::copy_n(table.height_costs, costs.heights, costs.cost);
   costs.tile_keys = table.tile_keys;
+  for (const internal::FewRows& few : table.few) {
+    if (few.most > 0) costs.few.push_back({few.most, few.rows, few.cost});
+  }
   return costs;
 }
 
@@ -77,6 +81,7 @@ Result<Plan> Make(const Problem& given, const Mask& mask, const Bias& bias,
   impl->target = *target;
   impl->lanes = table.lanes;
   impl->config = *config;
+  std::copy(std::begin(table.few), std::end(table.few), impl->few);
   impl->fold = table.fold;
   impl->zero = table.zero;
 

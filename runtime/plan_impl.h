@@ -30,8 +30,14 @@ struct Plan::Impl {
   const internal::TileConfig* config = nullptr;
   std::optional<Reference> reference;  // given: it computes, row by row
 
+  internal::FewRows few[internal::kMaxFewRows] = {};
   internal::FoldFunction fold = nullptr;
   internal::ZeroFunction zero = nullptr;
+
+  internal::TileFunction KernelOf(const internal::Tile& tile) const {
+    return tile.few >= 0 ? few[tile.few].tile : config->tile[tile.vectors - 1];
+  }
+
   /// Scratch of one worker, and what the workers of a run share; multiples of 64.
   size_t worker_bytes = 0;
   size_t shared_bytes = 0;

@@ -131,7 +131,7 @@ void TaskRunner::Run(const Task& task, const Task* next, float* scratch) const {
     if (task.split >= 0) {
       RunPart(task, tile, now->args);
     } else {
-      plan_.config->tile[tile.vectors - 1](now->args);
+      plan_.KernelOf(tile)(now->args);
     }
     std::swap(now, then);
   }
@@ -213,7 +213,7 @@ void TaskRunner::AddBiasRow(int64_t b, int64_t head, int64_t query, int64_t lane
 
 void TaskRunner::RunPart(const Task& task, const Tile& tile, TileArgs& args) const {
   const Split& split = plan_.data.splits[static_cast<size_t>(task.split)];
-  const TileFunction run = plan_.config->tile[tile.vectors - 1];
+  const TileFunction run = plan_.KernelOf(tile);
   args.states = states_ + split.states;
   args.chunk_begin = static_cast<size_t>(task.chunk_begin);
   args.chunk_end = static_cast<size_t>(task.chunk_end);
@@ -221,7 +221,7 @@ void TaskRunner::RunPart(const Task& task, const Tile& tile, TileArgs& args) con
   // Whoever ends last has seen, by this counter, all that the others wrote.
   if (parts_left_[task.split].fetch_sub(1, std::memory_order_acq_rel) > 1) return;
   args.chunk_end = static_cast<size_t>(split.chunks);
-  if (plan_.fold(args, static_cast<size_t>(tile.vectors) * plan_.lanes)) {
+  if (plan_.fold(args, static_cast<size_t>(StoredRows(tile, plan_.data.params)))) {
     args.states = nullptr;
     run(args);
   }

@@ -26,6 +26,7 @@ struct Golden {
 };
 
 const std::vector<int64_t> kLengths = {200, 1, 77}, kBegin = {3, 130, 0}, kEnd = {190, 131, 200};
+const std::vector<int64_t> kCacheLengths = {700, 333};
 const std::vector<int32_t> kBounds = {0, 50, 50, 181, 300};
 
 /// [200, 200] bools by a rule that has both long runs and scattered holes.
@@ -86,6 +87,10 @@ const Golden kGolden[] = {
      0x94673145c70d11ab},
     {"irregular pairs", 1, 2, 2, 200, 200, 12, 33,
      [] { return mask::Dense(IrregularPairs(), "qk"); }, 0x15053f346a154db9},
+    {"decode, grouped", 2, 8, 2, 1, 700, 128, 128, [] { return mask::KeyLengths(kCacheLengths); },
+     0xb5f59466f1a96034},
+    {"few rows", 1, 6, 2, 5, 515, 44, 72, [] { return mask::Causal(mask::Align::kBottomRight); },
+     0xd5592fecbd2b24d8},
     {"one key", 2, 1, 1, 5, 1, 3, 3, [] { return Mask(); }, 0x8c2018fe3537fef2},
     {"softcap", 1, 2, 2, 60, 300, 24, 16, [] { return Mask(); }, 0x2e175732c3cd6199, 1.5},
     {"sinks, padding", 3, 4, 2, 200, 200, 8, 12,

@@ -23,16 +23,16 @@ Problem DrawProblem(Rng& rng) {
   Problem p;
   p.batch = PickOf(rng, {1, 1, 1, 2, 3});
   p.kv_heads = PickOf(rng, {1, 1, 1, 2, 3});
-  p.heads = p.kv_heads * PickOf(rng, {1, 1, 1, 2, 3, 4, 5, 8});
+  p.heads = p.kv_heads * PickOf(rng, {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 32});
   p.q_len = RandomSize(rng, 1, most);
   const bool square = OneIn(rng, 2);
   p.k_len = square ? p.q_len : RandomSize(rng, 1, most);
   if (!square && OneIn(rng, 5)) {  // few queries of many keys, where tiles are split
-    p.q_len = Uniform(rng, 1, 4);
+    p.q_len = PickOf(rng, {1, 1, 2, 3, 4, 7, 16});
     p.k_len = Uniform(rng, 200, 1500);
   }
-  p.dim = RandomSize(rng, 1, PickOf(rng, {8, 40, 130}));
-  p.v_dim = OneIn(rng, 2) ? p.dim : RandomSize(rng, 1, PickOf(rng, {8, 40, 130}));
+  p.dim = RandomSize(rng, 1, PickOf(rng, {8, 40, 130, 600}));
+  p.v_dim = OneIn(rng, 2) ? p.dim : RandomSize(rng, 1, PickOf(rng, {8, 40, 130, 600}));
   const auto pairs = [&] { return p.batch * p.heads * p.q_len * p.k_len; };
   while (pairs() > kMostPairs || pairs() * (p.dim + p.v_dim) > kMostProducts) {
     p.q_len = (p.q_len + 1) / 2;

@@ -38,6 +38,27 @@ TEST(AttentionF32Test, EveryConfigurationHasAllItsHeights) {
   });
 }
 
+TEST(AttentionF32Test, KernelsOfFewRowsRise) {
+  ForEachTarget([](int64_t target) {
+    const KernelTable table = KernelsF32(target);
+    EXPECT_GT(table.few[0].most, 0);
+    int most = 0;
+    for (const FewRows& few : table.few) {
+      if (few.most == 0) {
+        most = kMaxTileRows;  // and no more behind it
+        continue;
+      }
+      EXPECT_GT(few.most, most);
+      EXPECT_GE(few.rows, few.most);
+      EXPECT_EQ(few.rows % 4, 0);
+      EXPECT_LE(static_cast<size_t>(few.rows), table.lanes);
+      EXPECT_GT(few.cost, 0);
+      EXPECT_NE(few.tile, nullptr);
+      most = few.most;
+    }
+  });
+}
+
 TEST(AttentionF32Test, TargetsHaveCodeOfTheirOwn) {
   std::set<TileFunction> functions;
   size_t targets = 0;

@@ -27,6 +27,29 @@ Problem RandomProblem(Rng& rng) {
   return p;
 }
 
+/// Few rows to a key head, of any group, with dims from the smallest to those of latent attention.
+Problem FewRowsProblem(Rng& rng) {
+  constexpr int64_t kMostProducts = 1'000'000;
+  Problem p;
+  p.batch = PickOf(rng, {1, 1, 2});
+  p.kv_heads = PickOf(rng, {1, 1, 2});
+  p.heads = p.kv_heads * PickOf(rng, {1, 1, 2, 3, 4, 4, 5, 6, 7, 8, 32});
+  p.q_len = PickOf(rng, {1, 1, 1, 2, 3, 4, 5, 8, 13, 16});
+  p.k_len = PickOf(rng, {1, 2, 7, 8, 9, 15, 16, 17, 31, 100, 127, 128, 129, 143, 257, 400, 700});
+  p.dim = PickOf(rng, {1, 2, 3, 4, 5, 7, 8, 20, 33, 64, 80, 128, 192, 576});
+  p.v_dim = OneIn(rng, 2) ? p.dim : PickOf(rng, {1, 3, 4, 8, 17, 40, 64, 65, 128, 200, 512});
+  while (p.batch * p.heads * p.q_len * p.k_len * (p.dim + p.v_dim) > kMostProducts) {
+    if (p.batch > 1) {
+      p.batch = 1;
+    } else if (p.q_len > 1) {
+      p.q_len = (p.q_len + 1) / 2;
+    } else {
+      p.k_len = (p.k_len + 1) / 2;
+    }
+  }
+  return p;
+}
+
 std::string Text(const Problem& p) {
   std::string text;
   for (int64_t n : {p.batch, p.heads, p.kv_heads, p.q_len, p.k_len, p.dim, p.v_dim}) {
@@ -60,9 +83,9 @@ void ExpectWithinBound(AttentionCase& data, const Reference& reference, Outputs&
 }
 
 /// One problem on every target and configuration, skipping on and off.
-void ExpectReferenceBits(uint64_t seed) {
+void ExpectReferenceBits(uint64_t seed, Problem (*draw)(Rng&)) {
   Rng rng(seed);
-  Problem problem = RandomProblem(rng);
+  Problem problem = draw(rng);
   problem.sinks = OneIn(rng, 3);
   const RandomMask random(rng, problem);
   RandomBias bias(rng, problem);
@@ -73,7 +96,7 @@ void ExpectReferenceBits(uint64_t seed) {
   data.bias = bias.view;
   AttentionOptions options;
   options.bias_is_mask = !OneIn(rng, 5);
-  options.threads = 1;
+  options.threads = static_cast<int>(PickOf(rng, {1, 1, 1, 5}));  // 5: long key ranges are split
   if (OneIn(rng, 3)) options.scale = 0.3;
   if (OneIn(rng, 3)) options.softcap = OneIn(rng, 2) ? 0.7 : 20;
   options.empty_rows = static_cast<EmptyRows>(Uniform(rng, 0, 3));
@@ -108,7 +131,14 @@ class TileTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(TileTest, GivesTheBitsOfTheReference) {
   for (int n = 0; n < 40; ++n) {
-    ExpectReferenceBits(static_cast<uint64_t>(GetParam() * 1000 + n));
+    ExpectReferenceBits(static_cast<uint64_t>(GetParam() * 1000 + n), RandomProblem);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(TileTest, GivesTheBitsOfTheReferenceForFewRows) {
+  for (int n = 0; n < 30; ++n) {
+    ExpectReferenceBits(static_cast<uint64_t>(GetParam() * 1000 + n), FewRowsProblem);
     if (HasFatalFailure()) return;
   }
 }
@@ -123,7 +153,11 @@ TEST(TileTest, ModelSizes) {
                                            {75, 300, 128, 128},
                                            {51, 260, 80, 80},
                                            {33, 140, 192, 128},
-                                           {66, 129, 96, 40}}) {
+                                           {66, 129, 96, 40},
+                                           {1, 700, 128, 128},
+                                           {2, 300, 576, 512},
+                                           {4, 513, 64, 64},
+                                           {7, 260, 192, 128}}) {
     Problem problem;
     problem.batch = 1;
     problem.heads = problem.kv_heads = 1;

@@ -252,5 +252,36 @@ TEST(TilesTest, CostIsKeysTimesTheCostOfTheHeight) {
   EXPECT_EQ(TileCost(plane, plane.tiles[0], params), 50 * double{2.3f});
 }
 
+/// The kernel of few rows of each tile of a plane of `queries` x 40 pairs.
+std::vector<int32_t> FewOfTiles(int64_t queries, int64_t heads) {
+  TileParams params = Params(8, 1, heads);
+  params.heights.few = {{2, 4, 0.5f}, {4, 4, 0.6f}, {8, 8, 1.0f}};
+  std::vector<int32_t> few;
+  Problem problem;
+  problem.batch = 1;
+  problem.heads = problem.kv_heads = 1;
+  problem.q_len = queries;
+  problem.k_len = 40;
+  const Plane plane = Build(problem, Mask(), params);
+  for (const Tile& tile : plane.tiles) {
+    few.push_back(tile.few);
+    const std::vector<int64_t> rows = {8, 4, 4, 8};
+    EXPECT_EQ(StoredRows(tile, params), rows[static_cast<size_t>(tile.few + 1)]);
+    const std::vector<double> cost = {1.3f, 0.5f, 0.6f, 1.0f};
+    EXPECT_EQ(TileCost(plane, tile, params), 40 * cost[static_cast<size_t>(tile.few + 1)]);
+  }
+  return few;
+}
+
+TEST(TilesTest, FewRowsHaveKernelsOfTheirOwn) {
+  EXPECT_EQ(FewOfTiles(1, 1), (std::vector<int32_t>{0}));
+  EXPECT_EQ(FewOfTiles(1, 3), (std::vector<int32_t>{1}));
+  EXPECT_EQ(FewOfTiles(2, 2), (std::vector<int32_t>{1}));
+  EXPECT_EQ(FewOfTiles(5, 1), (std::vector<int32_t>{2}));
+  // What other tiles leave over: the kernel of a whole vector is for tiles that are alone.
+  EXPECT_EQ(FewOfTiles(11, 1), (std::vector<int32_t>{-1, 1}));
+  EXPECT_EQ(FewOfTiles(13, 1), (std::vector<int32_t>{-1, -1}));
+}
+
 }  // namespace
 }  // namespace skipattn::internal

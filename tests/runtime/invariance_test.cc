@@ -176,21 +176,59 @@ TEST_F(InvarianceTest, APackedDocumentIsTheDocumentAlone) {
                  ~mask::Window(20, 5) & mask::Causal());
 }
 
-TEST_F(InvarianceTest, ATokenDecodedAloneHasItsPrefillBits) {
-  for (int64_t t : {int64_t{0}, int64_t{5}, int64_t{127}, int64_t{128}, kLength - 1}) {
-    Problem p = Sized(1, kLength);
-    p.q_len = 1;
-    AttentionCase one(rng_, p);
-    one.k = alone_.k;
-    one.v = alone_.v;
-    for (int64_t h = 0; h < kHeads; ++h)
-      std::copy_n(alone_.q.Row(0, h, t), kDim, one.q.Row(0, h, 0));
-    Outputs prefill = alone_.Run(*MakePlan(alone_.problem, mask::Causal(), {}));
-    Outputs decoded = one.Run(*MakePlan(p, mask::Causal(t), {}));
-    for (int64_t h = 0; h < kHeads; ++h) {
-      EXPECT_EQ(
-          std::memcmp(decoded.out.Row(0, h, 0), prefill.out.Row(0, h, t), kDim * sizeof(float)), 0);
-      EXPECT_EQ(std::memcmp(decoded.lse.Row(0, h, 0), prefill.lse.Row(0, h, t), sizeof(float)), 0);
+/// The tokens [first, first + count) of all heads of a prefill, as new tokens of a longer cache.
+AttentionCase Decoding(const AttentionCase& prefill, int64_t first, int64_t count) {
+  AttentionCase one = prefill;
+  one.problem.q_len = count;
+  one.q.shape[2] = count;
+  one.q.storage.erase(one.q.storage.begin(), one.q.storage.begin() + first * one.q.stride[2]);
+  return one;
+}
+
+// Whatever the group of heads, the number of new tokens and the threads.
+TEST(DecodeTest, NewTokensHaveTheirPrefillBits) {
+  for (const int64_t group : {1, 3, 4, 6, 8, 32}) {
+    Problem p = Sized(1, 300);
+    p.kv_heads = 2;
+    p.heads = 2 * group;
+    p.dim = 20;
+    p.v_dim = 36;
+    Rng rng(static_cast<uint64_t>(group));
+    AttentionCase prefill(rng, p);
+    for (const TargetConfig& one : AllConfigs()) {
+      SCOPED_TRACE(one.target + " " + one.config + ", group " + std::to_string(group));
+      AttentionOptions options;
+      options.target = one.target;
+      options.config = one.config;
+      options.threads = 1;
+      Outputs want = prefill.Run(*MakePlan(p, mask::Causal(), options));
+      for (const auto& [first, count] : std::vector<std::pair<int64_t, int64_t>>{{0, 1},
+                                                                                 {5, 1},
+                                                                                 {127, 1},
+                                                                                 {128, 1},
+                                                                                 {299, 1},
+                                                                                 {298, 2},
+                                                                                 {140, 3},
+                                                                                 {0, 5},
+                                                                                 {284, 16}}) {
+        AttentionCase decode = Decoding(prefill, first, count);
+        for (const int threads : {1, 6}) {
+          options.threads = threads;
+          Outputs got = decode.Run(*MakePlan(decode.problem, mask::Causal(first), options));
+          for (int64_t h = 0; h < p.heads; ++h) {
+            for (int64_t i = 0; i < count; ++i) {
+              ASSERT_EQ(std::memcmp(got.out.Row(0, h, i), want.out.Row(0, h, first + i),
+                                    static_cast<size_t>(p.v_dim) * sizeof(float)),
+                        0)
+                  << "head " << h << " token " << first + i << " of " << count << ", " << threads
+                  << " threads";
+              ASSERT_EQ(
+                  std::memcmp(got.lse.Row(0, h, i), want.lse.Row(0, h, first + i), sizeof(float)),
+                  0);
+            }
+          }
+        }
+      }
     }
   }
 }
