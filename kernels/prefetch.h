@@ -33,7 +33,7 @@ class Prefetcher {
   /// A chunk begins; nothing changes with it, nor with the rows of its sum.
   void Begin(size_t /*block*/) {}
   template <class Rows>
-  const Rows& With(const Rows& v) const {
+  Rows With(const Rows& v) const {
     return v;
   }
 

@@ -47,30 +47,26 @@ struct QueryLanes {
   static constexpr int kVectors = kVectors_, kSumRows = kSumRows_, kSumVectors = kSumVectors_;
   static constexpr size_t kScoreKeys = kKeys;
   using Ahead = Prefetcher;
-  template <class Rows>
-  using SumRows = Rows;
 
-  template <class Rows, class Ahead>
+  template <class Rows, class AnyAhead>
   static HWY_INLINE void Score(const Rows& k, size_t keys, const TileArgs& tile,
-                               const TileScratch& scratch, Ahead& ahead) {
+                               const TileScratch& scratch, AnyAhead& ahead) {
     Scores<kKeys, kVectors>(RowTag(), k, keys, scratch.qt, tile.dim, scratch.s, ahead);
   }
 };
 
-// The same for tiles of few rows.
+// The same for tiles of few rows, which fetch their keys ahead.
 template <class Tag, int kKeys, int kSumRows, int kSumVectors>
 struct FewQueryLanes : QueryLanes<Tag, kKeys, 1, kSumRows, kSumVectors> {
   using Ahead = KeyPrefetcher;
-  template <class Rows>
-  using SumRows = AheadRows<Rows>;
 };
 
 // Tiles of at most kRows <= 4 rows, scored with keys in lanes. All else has queries in lanes.
 template <int kRows, int kSumVectors>
 struct KeyLanes : FewQueryLanes<hn::CappedTag<float, kKeyRows>, 2 * kKeyLanes, kRows, kSumVectors> {
-  template <class Rows, class Ahead>
+  template <class Rows>
   static HWY_INLINE void Score(const Rows& k, size_t keys, const TileArgs& tile,
-                               const TileScratch& scratch, Ahead& ahead) {
+                               const TileScratch& scratch, KeyPrefetcher& ahead) {
     KeyScores<kRows>(k, keys, scratch.qt, tile.dim, scratch.s, ahead);
   }
 };
@@ -96,8 +92,7 @@ HWY_INLINE void RunChunk(const TileArgs& tile, const Chunk& chunk, const Rows& k
   for (size_t row = 0; row < rows; row += lanes) {
     ChunkSoftmax(dr, chunk.keys, rows, scratch.s + row, scratch.state, row);
   }
-  using SumRows = typename Shape::template SumRows<Rows>;
-  SumArgs<SumRows> sum = {};
+  SumArgs<decltype(ahead.With(v))> sum = {};
   sum.v = ahead.With(v);
   sum.v_dim = tile.v_dim;
   sum.keys = chunk.keys;

@@ -70,9 +70,10 @@ HWY_INLINE void SumBlock(D d, const SumArgs<Rows>& args, size_t row, size_t colu
   const size_t p_stride = args.p_stride;
   const Rows v_rows = args.v;
   const size_t keys = args.keys;
+  [[maybe_unused]] AheadWalk<Rows> ahead(args.v, keys * column);
   for (size_t key = 0; key < keys; ++key) {
     const float* HWY_RESTRICT v = v_rows[key] + column;
-    if (row == 0) FetchAhead(v_rows, key, column, kVectors * lanes);
+    if (row == 0) ahead.Step(kVectors * lanes);
     [[maybe_unused]] V b0 = hn::Undefined(d), b1 = b0, b2 = b0, b3 = b0;
     SKIPATTN_REPEAT_4(SKIPATTN_LOAD);
     SKIPATTN_REPEAT_8(SKIPATTN_STEP);

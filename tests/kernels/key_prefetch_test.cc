@@ -34,7 +34,8 @@ class FakeTile {
 /// The key whose k comes with listed key n of the chunk that has begun.
 int64_t AheadOf(const KeyPrefetcher& ahead, const TileArgs& tile, size_t n) {
   const auto rows = ahead.With(StridedRows{tile.v, tile.v_stride});
-  EXPECT_EQ(rows.ahead_floats, kDim);
+  EXPECT_EQ(rows.floats, kDim);
+  EXPECT_LE(n, rows.last);
   return (rows.ahead[n] - tile.k) / static_cast<int64_t>(kDim);
 }
 
@@ -47,7 +48,7 @@ TEST(KeyPrefetchTest, BringsTheNextChunk) {
   ahead.Begin(16);  // 128..255; the next one has 44 keys
   EXPECT_EQ(AheadOf(ahead, tile.args, 0), 256);
   EXPECT_EQ(AheadOf(ahead, tile.args, 43), 299);
-  EXPECT_EQ(AheadOf(ahead, tile.args, 127), 299) << "again the last one";
+  EXPECT_EQ(ahead.With(StridedRows{}).last, 43u);
   for (int n = 0; n < 100; ++n) ahead.Step();  // more than there are
 }
 
@@ -65,18 +66,23 @@ TEST(KeyPrefetchTest, BringsTheNextChunkOfAPart) {
 TEST(KeyPrefetchTest, BringsTheNextTileAtTheEnd) {
   FakeTile tile({{0, 50, kFull, 0}}), next({{7, 27, kFull, 0}});
   const float* q = next.args.k;
+  float out[kDim];
+  float* const out_row = out;
   next.args.q = &q;
+  next.args.out = &out_row;
   next.args.rows = 1;
   tile.args.next = &next.args;
   tile.args.next_keys = true;
   KeyPrefetcher ahead(tile.args, 0);
   ahead.Begin(16);
   EXPECT_EQ(AheadOf(ahead, next.args, 0), 7);
-  EXPECT_EQ(AheadOf(ahead, next.args, 49), 26);
+  EXPECT_EQ(AheadOf(ahead, next.args, 19), 26);
+  EXPECT_EQ(ahead.With(StridedRows{}).last, 19u);
   tile.args.next_keys = false;  // nothing new to fetch: the own v again
   KeyPrefetcher none(tile.args, 0);
   none.Begin(16);
-  EXPECT_EQ(none.With(StridedRows{tile.args.v, 1}).ahead[20], tile.args.v);
+  EXPECT_EQ(none.With(StridedRows{}).last, 0u);
+  EXPECT_EQ(none.With(StridedRows{}).ahead[0], tile.args.v);
 }
 
 }  // namespace
