@@ -33,7 +33,7 @@ std::string WrongAt(const std::string& what, size_t row, size_t column) {
 }  // namespace
 
 ChunkData::ChunkData(size_t rows, size_t lanes, size_t dim, size_t heads)
-    : rows_(rows), dim_(dim), scratch_(nullptr, rows, lanes, dim, dim) {
+    : rows_(rows), dim_(dim), scratch_(nullptr, rows, lanes, dim, dim, false) {
   Problem problem;
   problem.batch = 1;
   problem.heads = problem.kv_heads = static_cast<int64_t>(heads);
