@@ -73,8 +73,10 @@ class KeyPrefetcher {
   static size_t List(const Chunk& chunk, const float* base, ptrdiff_t stride, const float** rows) {
     for (size_t s = 0; s < chunk.span_count; ++s) {
       const ChunkSpan& span = chunk.spans[s];
-      const float* row = base + span.key * stride;
-      for (size_t n = span.begin; n < span.end; ++n, row += stride) rows[n] = row;
+      const float* first = base + span.key * stride;
+      for (size_t n = span.begin; n < span.end; ++n) {  // no pointer is made beyond the last row
+        rows[n] = first + static_cast<ptrdiff_t>(n - span.begin) * stride;
+      }
     }
     return chunk.keys;
   }

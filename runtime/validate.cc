@@ -145,7 +145,8 @@ Status CheckOverlap(const RunArgs& args) {
     for (const Named& other : read) {
       // A state may go on in its own place.
       const bool same = std::strncmp(one.name, "carry_out", 9) == 0 &&
-                        std::strcmp(one.name + 9, other.name + std::strlen(other.name) - 4) == 0 &&
+                        std::strncmp(other.name, "carry_in", 8) == 0 &&
+                        std::strcmp(one.name + 9, other.name + 8) == 0 &&
                         SameView(one.view, other.view);
       if (!other.view.given() || same) continue;
       if (MayOverlap(one.view, other.view)) {

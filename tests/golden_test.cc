@@ -135,7 +135,8 @@ TEST_P(GoldenTest, Hash) {
   problem.sinks = golden.sinks;
   Rng rng(2024);
   AttentionCase data(rng, problem);
-  if (const internal::BiasTerm* term = golden.bias().term();
+  const Bias bias = golden.bias();
+  if (const internal::BiasTerm* term = bias.term();
       term != nullptr && term->kind == internal::BiasKind::kDense) {
     data.problem.bias = true;
     data.bias = bias::FourAxes(term->values, term->axes);
@@ -144,7 +145,7 @@ TEST_P(GoldenTest, Hash) {
   data.out_gap = 0;
   std::set<std::string> ran;
   const auto expect = [&](const AttentionOptions& options, const std::string& what) {
-    const uint64_t hash = Hash(data.Run(*MakePlan(problem, golden.mask(), golden.bias(), options)));
+    const uint64_t hash = Hash(data.Run(*MakePlan(problem, golden.mask(), bias, options)));
     char text[32];
     std::snprintf(text, sizeof(text), "0x%016" PRIx64, hash);
     EXPECT_EQ(hash, golden.hash) << golden.name << " gives " << text << " with " << what;
