@@ -29,7 +29,7 @@ struct AheadRows {
 /// is reached. Here the v of a chunk is fetched (to L2) while its scores are computed, and the k of
 /// the next chunk during the weighted sum; after the last chunk, that of the next tile. Measured as
 /// well: to L1 is slower by a third; every second or fourth line alone, or all of it during the
-/// scores, by 5 to 20 %.
+/// scores, by 5 to 20 %, roughly (on a busy machine).
 class KeyPrefetcher {
  public:
   KeyPrefetcher(const TileArgs& tile, size_t /*steps*/) : tile_(tile), reader_(tile) {
