@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "bench/hash.h"
 
 namespace skipattn::bench {
 namespace {
@@ -34,6 +37,15 @@ Status CheckSpec(const CaseSpec& spec) {
   }
   if (spec.name == "documents" && spec.documents < 1) {
     return Wrong("documents", std::to_string(spec.documents), "at least 1");
+  }
+  if (spec.causal && spec.name != "documents" && spec.name != "padding") {
+    return Wrong("causal", "set in the case " + spec.name, "so in padding and documents only");
+  }
+  if (spec.name == "terms" && !spec.lengths.empty()) {
+    return Wrong("lengths", "given", "none: the case terms has no padding");
+  }
+  if (spec.name == "terms" && spec.form != MaskForm::kTerms) {
+    return Wrong("form", "of a mask", "of terms: the case terms has no mask");
   }
   return Status();
 }
@@ -91,11 +103,93 @@ Mask DocumentsOf(Case& c) {
   return mask::Documents(ids, ids);
 }
 
+Mask CausalIfAny(const Case& c) { return c.spec.causal ? mask::Causal(Align::kTopLeft) : Mask(); }
+
+// Numbers that are the same on every machine: multiples of 2^-8 in [-1, 1).
+void FillSmall(std::vector<float>& values, size_t count) {
+  values.resize(count);
+  for (size_t n = 0; n < count; ++n) {
+    values[n] = static_cast<float>(Hash64(count, n) % 512) / 256.f - 1.f;
+  }
+}
+
+Status SetTerm(Case& c) {
+  const Problem& p = c.spec.problem;
+  const std::string& term = c.spec.term;
+  const auto each_head = [&](float value) {
+    return std::vector<float>(static_cast<size_t>(p.heads), value);
+  };
+  if (term == "softcap") {
+    c.softcap = 30;
+  } else if (term == "alibi") {
+    c.bias_values = each_head(0.125f);
+    c.bias = bias::Alibi(c.bias_values, Align::kTopLeft);
+  } else if (term == "relative") {  // as many places as T5 tells apart at most
+    constexpr int64_t kPlaces = 257;
+    FillSmall(c.bias_values, kPlaces);
+    ConstTensor table(c.bias_values.data(), {p.heads, kPlaces});
+    table.stride[0] = 0;
+    c.bias = bias::Relative(table, Align::kTopLeft);
+  } else if (term == "bias") {
+    FillSmall(c.bias_values, static_cast<size_t>(p.q_len * p.k_len));
+    c.run_bias = ConstTensor(c.bias_values.data(), {1, 1, p.q_len, p.k_len});
+    c.bias = bias::Dense(c.run_bias);
+  } else if (term == "sinks") {
+    c.sinks = each_head(0.5f);
+    c.spec.problem.sinks = true;
+  } else {
+    return Wrong("term", '"' + term + '"', "softcap, alibi, relative, bias or sinks");
+  }
+  return Status();
+}
+
+// The same mask as an array, a plane for each batch entry, or one where they are alike.
+Status SetForm(Case& c) {
+  const Problem& p = c.spec.problem;
+  const int64_t planes = c.spec.lengths.empty() ? std::min<int64_t>(p.batch, 1) : p.batch;
+  const bool dense = c.spec.form == MaskForm::kDense;
+  const size_t elements = static_cast<size_t>(planes * p.q_len * p.k_len);
+  std::vector<uint8_t>& allowed = c.dense;
+  allowed.resize(dense ? elements : 0);
+  c.bias_values.resize(dense ? 0 : elements);
+  size_t at = 0;
+  for (int64_t b = 0; b < planes; ++b) {
+    CaseSpec spec = EntryOf(c.spec, b);
+    spec.form = MaskForm::kTerms;
+    const Result<Case> entry = MakeCase(spec);
+    if (!entry.ok()) return entry.status();
+    const Result<Reference> reference = Reference::Make(entry->spec.problem, entry->mask);
+    if (!reference.ok()) return reference.status();
+    for (int64_t i = 0; i < p.q_len; ++i) {
+      for (int64_t j = 0; j < p.k_len; ++j, ++at) {
+        const bool allows = reference->Allows(0, 0, i, j);
+        if (dense) {
+          allowed[at] = allows ? 1 : 0;
+        } else {
+          c.bias_values[at] = allows ? 0 : -std::numeric_limits<float>::infinity();
+        }
+      }
+    }
+  }
+  c.mask = Mask();
+  if (dense) {
+    c.mask = mask::Dense(ConstTensor(allowed.data(), DType::kBool, {planes, 1, p.q_len, p.k_len}));
+  } else {
+    c.bias = bias::Dense(ConstTensor(c.bias_values.data(), {planes, 1, p.q_len, p.k_len}));
+  }
+  return Status();
+}
+
 }  // namespace
 
 const std::vector<std::string>& CaseNames() {
-  static const std::vector<std::string> names = {"padding",   "causal", "window",
-                                                 "documents", "cross",  "decode"};
+  static const std::vector<std::string> names = {"padding", "causal", "window", "documents",
+                                                 "cross",   "decode", "terms"};
+  return names;
+}
+
+const std::vector<std::string>& TermNames() {
+  static const std::vector<std::string> names = {"softcap", "alibi", "relative", "bias", "sinks"};
   return names;
 }
 
@@ -106,7 +200,7 @@ Result<Case> MakeCase(const CaseSpec& spec) {
   c.spec = spec;
   if (spec.name == "padding") {
     c.description = "self-attention of an encoder, sequences padded on the right";
-    c.mask = PaddingOf(c);
+    c.mask = PaddingOf(c) & CausalIfAny(c);
   } else if (spec.name == "causal") {
     c.description = "causal self-attention, prefill";
     c.mask = mask::Causal(Align::kTopLeft) & PaddingIfAny(c);
@@ -115,17 +209,23 @@ Result<Case> MakeCase(const CaseSpec& spec) {
     c.mask = mask::Window(spec.window - 1, 0, Align::kTopLeft) & PaddingIfAny(c);
   } else if (spec.name == "documents") {
     c.description = std::to_string(spec.documents) + " documents packed into each sequence";
-    c.mask = DocumentsOf(c);
+    c.mask = DocumentsOf(c) & CausalIfAny(c);
   } else if (spec.name == "cross") {
     c.description = "cross-attention to encoder states padded on the right";
     c.mask = KeyLengthsOf(c);
   } else if (spec.name == "decode") {
     c.description = "the newest tokens of each sequence attend all before them";
     c.mask = DecodeOf(c);
+  } else if (spec.name == "terms") {
+    c.description = "self-attention without a mask, beside the same without the term";
+    checked = SetTerm(c);
   } else {
     return Wrong("case", '"' + spec.name + '"',
-                 "padding, causal, window, documents, cross or decode");
+                 "padding, causal, window, documents, cross, decode or terms");
   }
+  if (spec.causal) c.description += ", causal";
+  if (spec.form != MaskForm::kTerms) checked = SetForm(c);
+  if (!checked.ok()) return checked;
   return c;
 }
 

@@ -49,7 +49,7 @@ void Rounds::Measure(const MeasureOptions& measure, Record* record) {
       {
           [this] { Keep(plan.Run(args)); },
           [this] { Keep(dense_plan.Run(dense_args)); },
-          [this] { Keep(MakePlan(c.spec.problem, c.mask, options).status()); },
+          [this] { Keep(MakePlan(c.spec.problem, c.mask, c.bias, options).status()); },
           [this] { peaks.push_back(FmaPeakOfThreads(target, options.threads, kPeakSeconds)); },
           [this] { ReadOnThreads(target, options.threads, attended); },
       },
@@ -83,6 +83,15 @@ double Record::Speedup() const { return run.median_ms > 0 ? dense.median_ms / ru
 
 double Record::IdealSpeedup() const { return LiveShare() > 0 ? 1 / LiveShare() : 0; }
 
+double Record::OverIdeal() const {
+  const double ideal_ms = dense.median_ms * LiveShare();
+  return ideal_ms > 0 ? run.median_ms / ideal_ms : 0;
+}
+
+double Record::OverIdealWithPlan() const {
+  return run.median_ms > 0 ? OverIdeal() * (run.median_ms + plan_ms) / run.median_ms : 0;
+}
+
 double Record::LiveGflops() const {
   const double operations = 2.0 * static_cast<double>(stats.live_pairs * width);
   return run.median_ms > 0 ? operations / run.median_ms * 1e-6 : 0;
@@ -103,18 +112,24 @@ double Record::PeakShare() const { return peak_gflops > 0 ? LiveGflops() / peak_
 bool Record::Right() const { return checked.bound_ok && (checked.bits_equal || !exact_target); }
 
 Result<Record> RunCase(const Case& c, const Inputs& inputs, Layout layout,
-                       const AttentionOptions& options, const MeasureOptions& measure) {
+                       const AttentionOptions& dense_options, const MeasureOptions& measure) {
   const Problem& problem = c.spec.problem;
-  const Result<Plan> plan = MakePlan(problem, c.mask, options);
+  AttentionOptions options = dense_options;
+  options.softcap = c.softcap;
+  const Result<Plan> plan = MakePlan(problem, c.mask, c.bias, options);
   if (!plan.ok()) return plan.status();
-  const Result<Plan> dense_plan = MakePlan(problem, Mask(), options);
+  Problem dense_problem = problem;
+  dense_problem.sinks = false;
+  const Result<Plan> dense_plan = MakePlan(dense_problem, Mask(), dense_options);
   if (!dense_plan.ok()) return dense_plan.status();
   const Result<int64_t> target = internal::FindTarget(plan->stats().target);
   if (!target.ok()) return target.status();
 
   const Array out = OutputOf(problem, layout);
   const Array dense_out = OutputOf(problem, layout);
-  const RunArgs args = ArgsOf(inputs, out);
+  RunArgs args = ArgsOf(inputs, out);
+  args.bias = c.run_bias;
+  if (problem.sinks) args.sinks = ConstTensor(c.sinks);
   Record record;
   record.stats = plan->stats();
   record.threads = options.threads;

@@ -18,7 +18,7 @@ struct Record {
   int threads = 0;
   double plan_ms = 0;         ///< median of MakePlan
   Timing run;                 ///< of Plan::Run
-  Timing dense;               ///< the same shape without a mask, in the same rounds
+  Timing dense;               ///< the same shape without mask and terms, in the same rounds
   Timing read;                ///< "decode": of a plain sum over the bytes of its k and v
   int64_t bytes = 0;          ///< "decode": of the attended k and v
   double peak_gflops = 0;     ///< fma peak of `threads` threads, in the same rounds
@@ -30,7 +30,9 @@ struct Record {
   double LiveShare() const;
   double Speedup() const;       ///< over dense
   double IdealSpeedup() const;  ///< 1 / LiveShare
-  double LiveGflops() const;    ///< two operations a multiply-add, live pairs only
+  double OverIdeal() const;     ///< IdealSpeedup over Speedup: 1 where time is that of live pairs
+  double OverIdealWithPlan() const;  ///< the same, with a plan made for each run
+  double LiveGflops() const;         ///< two operations a multiply-add, live pairs only
   double PeakShare() const;
   double Gbytes() const;      ///< attended k and v a second, in 1e9 bytes
   double ReadGbytes() const;  ///< of the plain sum

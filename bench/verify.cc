@@ -29,12 +29,18 @@ T Slice(T view, int64_t b, int64_t h) {
   return view;
 }
 
-RunArgs SliceArgs(const Problem& p, const RunArgs& args, int64_t b, int64_t h) {
+RunArgs SliceArgs(const Case& c, const RunArgs& args, int64_t b, int64_t h) {
+  const Problem& p = c.spec.problem;
   RunArgs one = args;
   one.q = Slice(args.q, b, h);
   one.k = Slice(args.k, b, KeyHead(p, h));
   one.v = Slice(args.v, b, KeyHead(p, h));
   one.out = Slice(args.out, b, h);
+  if (one.sinks.given()) one.sinks.shape[0] = 1;
+  if (c.spec.form == MaskForm::kBias) {  // the runs went without
+    const size_t plane = c.spec.lengths.empty() ? 0 : static_cast<size_t>(b * p.q_len * p.k_len);
+    one.bias = ConstTensor(c.bias_values.data() + plane, {1, 1, p.q_len, p.k_len});
+  }
   return one;
 }
 
@@ -100,7 +106,7 @@ Result<RowCheck> CheckRow(const Reference& reference, const RunArgs& one, const 
 Result<Reference> ReferenceOf(const CaseSpec& spec, int64_t b, const AttentionOptions& options) {
   const Result<Case> entry = MakeCase(EntryOf(spec, b));
   if (!entry.ok()) return entry.status();
-  return Reference::Make(entry->spec.problem, entry->mask, options);
+  return Reference::Make(entry->spec.problem, entry->mask, entry->bias, options);
 }
 
 }  // namespace
@@ -143,7 +149,7 @@ Result<Verification> Verify(const Case& c, const AttentionOptions& options, cons
       if (!made.ok()) return made.status();
       at = references.emplace(row.b, std::move(made).value()).first;
     }
-    const RunArgs one = SliceArgs(c.spec.problem, args, row.b, row.h);
+    const RunArgs one = SliceArgs(c, args, row.b, row.h);
     const Result<RowCheck> check = CheckRow(at->second, one, c.spec.problem, row.i, kept);
     if (!check.ok()) return check.status();
     ++all.rows;

@@ -31,7 +31,7 @@ struct Row {
 std::vector<Row> RowsToCheck(const CaseSpec& spec);
 
 /// Compares `args.out`, which a run with `options` has written, row by row. Rows without a key must
-/// be 0, or still `unwritten` where the options keep them.
+/// be 0, or still `unwritten` where the options, which include the case's softcap, keep them.
 Result<Verification> Verify(const Case& c, const AttentionOptions& options, const RunArgs& args,
                             float unwritten);
 

@@ -27,7 +27,7 @@ struct BenchFlags {
   CaseSpec spec;
   std::vector<double> ratios;
   std::string text, lengths;
-  std::string empty_rows = "zero", layout = "bhtd";
+  std::string empty_rows = "zero", layout = "bhtd", form = "terms";
   bench::MeasureOptions measure;
   uint64_t seed = 1;
   bool json = false;
@@ -42,8 +42,9 @@ struct Work {
   Problem problem;
   Inputs inputs;
   struct Line {
-    double ratio;
+    double ratio = 0;
     std::vector<int64_t> lengths;  // of the sequences; empty = no padding
+    std::string term;              // "terms": which
   };
   std::vector<Line> lines;
 };
@@ -59,7 +60,7 @@ Work::Line LineOf(const CLI::App& command, const BenchFlags& flags, const std::s
   problem->q_len = problem->k_len = longest;
   const double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
   const double ratio = 1 - sum / static_cast<double>(problem->batch * longest);
-  return {ratio, std::move(lengths)};
+  return {ratio, std::move(lengths), {}};
 }
 
 std::string FileOf(const std::string& flag, const std::string& path) {
@@ -96,16 +97,20 @@ Work WorkOfRatios(const BenchFlags& flags) {
   Work work;
   work.problem = flags.sizes.ToProblem();
   std::vector<double> ratios = flags.ratios;
+  work.inputs = bench::RandomInputs(work.problem, LayoutOf(flags), flags.seed);
+  if (flags.spec.name == "terms") {
+    for (const std::string& term : bench::TermNames()) work.lines.push_back({0, {}, term});
+    return work;
+  }
   const bool sweep = flags.spec.name == "padding" || flags.spec.name == "cross";
   if (ratios.empty()) ratios = sweep ? std::vector<double>{0, .25, .5, .75, .9} : std::vector{0.};
   for (double ratio : ratios) {
-    work.lines.push_back({ratio, {}});
+    work.lines.push_back({ratio, {}, {}});
     if (ratio > 0) {
       work.lines.back().lengths =
           bench::LengthsAtRatio(work.problem.batch, work.problem.k_len, ratio);
     }
   }
-  work.inputs = bench::RandomInputs(work.problem, LayoutOf(flags), flags.seed);
   return work;
 }
 
@@ -115,6 +120,13 @@ void CheckFlags(const CLI::App& command, const std::string& name) {
                                                                  {"--lengths", "padding"},
                                                                  {"--window", "window"},
                                                                  {"--docs", "documents"}};
+  if (command.count("--causal") > 0 && name != "padding" && name != "documents") {
+    throw CLI::ValidationError("--causal", "is for the cases padding and documents, not " + name);
+  }
+  if (name == "terms" && (command.count("--form") > 0 || command.count("--ratios") > 0)) {
+    throw CLI::ValidationError(command.count("--form") > 0 ? "--form" : "--ratios",
+                               "is for cases with a mask, not terms");
+  }
   if (command.count("--kv-seq") > 0 && name != "cross" && name != "decode") {
     throw CLI::ValidationError("--kv-seq", "is for the cases cross and decode, not " + name);
   }
@@ -152,8 +164,12 @@ void Bench(const CLI::App& command, BenchFlags flags) {
   BenchOutput output(flags.json, work.lines.size());
   for (const Work::Line& line : work.lines) {
     CaseSpec spec = flags.spec;
+    if (flags.form != "terms") {
+      spec.form = flags.form == "dense" ? bench::MaskForm::kDense : bench::MaskForm::kBias;
+    }
     spec.problem = work.problem;
     spec.lengths = line.lengths;
+    spec.term = line.term;
     const Case c = ValueOf(command, bench::MakeCase(spec));
     output.Begin(c, line.ratio);
     output.Add({c, line.ratio, flags.layout, flags.empty_rows, flags.seed,
@@ -165,7 +181,8 @@ void Bench(const CLI::App& command, BenchFlags flags) {
 
 void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
   command
-      ->add_option("case", flags->spec.name, "padding, causal, window, documents, cross or decode")
+      ->add_option("case", flags->spec.name,
+                   "padding, causal, window, documents, cross, decode or terms")
       ->required()
       ->check(OneOf(bench::CaseNames()))
       ->type_name("");
@@ -193,6 +210,14 @@ void AddCaseFlags(CLI::App* command, BenchFlags* flags) {
   command->add_option("--docs", flags->spec.documents, "documents: how many in each sequence")
       ->check(AtLeast(1))
       ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--causal", flags->spec.causal, "padding, documents: causal as well");
+  command
+      ->add_option("--form", flags->form,
+                   "How the mask is given: as terms, as a dense array of bools, or as a bias of 0 "
+                   "and -inf")
+      ->check(OneOf({"terms", "dense", "bias"}))
+      ->type_name("NAME")
       ->capture_default_str();
 }
 
@@ -228,6 +253,7 @@ void AddBench(CLI::App* app) {
       "decode: the newest --seq (default 1) tokens over --kv-seq (32768) keys, batch 1, 32 heads "
       "on 8\n"
       "key heads, dim 128, beside a plain sum over the same bytes of k and v.\n"
+      "terms: what a softcap, each kind of bias, and sinks cost.\n"
       "Exits with 1 if a result is not that of the reference.\n"
       "Example:\n"
       "  skipattn bench padding --seq 512 --ratios 0,.5,.9 --threads 1");

@@ -31,11 +31,25 @@ std::string Scientific(double value) {
 
 std::string Percent(double share) { return Fixed(100 * share, 1) + "%"; }
 
+const char* FormName(bench::MaskForm form) {
+  switch (form) {
+    case bench::MaskForm::kDense:
+      return "dense";
+    case bench::MaskForm::kBias:
+      return "bias";
+    default:
+      return "terms";
+  }
+}
+
 Json JsonOf(const BenchLine& line) {
   const bench::Record& r = line.record;
   const Problem& p = line.c.spec.problem;
   Json json;
   json["case"] = line.c.spec.name;
+  if (!line.c.spec.term.empty()) json["term"] = line.c.spec.term;
+  json["form"] = FormName(line.c.spec.form);
+  json["causal"] = line.c.spec.causal;
   json["ratio"] = line.ratio;
   json["live_share"] = r.LiveShare();
   json["ms"] = r.run.median_ms;
@@ -43,6 +57,8 @@ Json JsonOf(const BenchLine& line) {
   json["dense_ms"] = r.dense.median_ms;
   json["speedup"] = r.Speedup();
   json["ideal_speedup"] = r.IdealSpeedup();
+  json["over_ideal"] = r.OverIdeal();
+  json["over_ideal_with_plan"] = r.OverIdealWithPlan();
   json["live_gflops"] = r.LiveGflops();
   json["peak_gflops"] = r.peak_gflops;
   json["peak_share"] = r.PeakShare();
@@ -85,12 +101,17 @@ std::string HeaderOf(const BenchLine& line) {
          ", q/kv heads " + std::to_string(p.heads) + "/" + std::to_string(p.kv_heads) + ", " +
          std::to_string(p.q_len) + " x " + std::to_string(p.k_len) + ", dim " +
          std::to_string(p.dim) + "/" + std::to_string(p.v_dim) + ", f32 " + line.layout +
-         ", empty rows " + line.empty_rows + "\n\n";
+         ", empty rows " + line.empty_rows +
+         (line.c.spec.form == bench::MaskForm::kTerms
+              ? ""
+              : std::string(", mask as ") + FormName(line.c.spec.form)) +
+         "\n\n";
 }
 
 const std::vector<std::string> kTitles = {
-    "padding", "live",    "ms",      "dense", "<ms / dense, ┃ ideal", "faster", "ideal", "GFLOP/s",
-    "of peak", "plan ms", "max err", "bits"};
+    "padding", "live",       "ms",        "dense",   "<ms / dense, ┃ ideal",
+    "faster",  "over ideal", "with plan", "GFLOP/s", "of peak",
+    "plan ms", "max err",    "bits"};
 
 // Of "decode", which is about memory.
 const std::vector<std::string> kReadTitles = {"padding",  "ms",     "plan ms", "GB/s",
@@ -111,6 +132,22 @@ std::vector<std::string> ReadRowOf(const BenchLine& line) {
           r.checked.bits_equal ? "equal" : "differ"};
 }
 
+// Of "terms", where dense is the same without the term.
+const std::vector<std::string> kTermTitles = {"<term",   "ms",      "without", "cost",
+                                              "GFLOP/s", "of peak", "max err", "bits"};
+
+std::vector<std::string> TermRowOf(const BenchLine& line) {
+  const bench::Record& r = line.record;
+  return {line.c.spec.term,
+          Fixed(r.run.median_ms, 3),
+          Fixed(r.dense.median_ms, 3),
+          Percent(r.OverIdeal() - 1),
+          Fixed(r.LiveGflops(), 1),
+          Percent(r.PeakShare()),
+          Scientific(r.checked.max_abs_err),
+          r.checked.bits_equal ? "equal" : "differ"};
+}
+
 std::vector<std::string> RowOf(const BenchLine& line) {
   const bench::Record& r = line.record;
   const double share_of_dense = r.Speedup() > 0 ? 1 / r.Speedup() : 0;
@@ -120,7 +157,8 @@ std::vector<std::string> RowOf(const BenchLine& line) {
           Fixed(r.dense.median_ms, 3),
           Bar(share_of_dense, r.LiveShare(), kBarWidth),
           Fixed(r.Speedup(), 2) + "x",
-          Fixed(r.IdealSpeedup(), 2) + "x",
+          Fixed(r.OverIdeal(), 2) + "x",
+          Fixed(r.OverIdealWithPlan(), 2) + "x",
           Fixed(r.LiveGflops(), 1),
           Percent(r.PeakShare()),
           Fixed(r.plan_ms, 3),
@@ -147,11 +185,12 @@ void BenchOutput::Add(const BenchLine& line) {
     std::cout << JsonOf(line).dump() << std::endl;
   } else {
     const bool read = line.record.bytes > 0;
+    const bool term = !line.c.spec.term.empty();
     if (header_.empty()) {
       header_ = HeaderOf(line);
-      table_ = Table(read ? kReadTitles : kTitles);
+      table_ = Table(read ? kReadTitles : term ? kTermTitles : kTitles);
     }
-    table_.Add(read ? ReadRowOf(line) : RowOf(line));
+    table_.Add(read ? ReadRowOf(line) : term ? TermRowOf(line) : RowOf(line));
   }
   const bench::Verification& checked = line.record.checked;
   if (!line.record.Right()) {

@@ -90,6 +90,58 @@ TEST(MakeCase, DecodeEndsAtEachLength) {
   EXPECT_EQ(RowOf(spec, 1, 2), "xx..........");
 }
 
+TEST(MakeCase, CausalDocumentsAndPadding) {
+  CaseSpec spec = SpecOf("documents", {12, 6});
+  spec.documents = 3;
+  spec.causal = true;
+  EXPECT_EQ(RowOf(spec, 0, 4), "..xxx.......");
+  EXPECT_EQ(RowOf(spec, 1, 5), "...xxx......");
+  spec.name = "padding";
+  EXPECT_EQ(RowOf(spec, 1, 4), "xxxxx.......");
+  EXPECT_EQ(RowOf(spec, 1, 6), "............");
+}
+
+// What a plan made of the case counts, without the names.
+std::vector<int64_t> CountsOf(const CaseSpec& spec) {
+  const Result<Case> c = MakeCase(spec);
+  if (!c.ok()) return {};
+  const Result<Plan> plan = MakePlan(c->spec.problem, c->mask, c->bias, {});
+  if (!plan.ok()) return {};
+  return {plan->stats().live_pairs, plan->stats().empty_rows};
+}
+
+TEST(MakeCase, FormsAreTheSameMask) {
+  for (const std::string& name : CaseNames()) {
+    if (name == "terms") continue;
+    for (const std::vector<int64_t>& lengths : {std::vector<int64_t>{}, {12, 5}}) {
+      CaseSpec spec = SpecOf(name, lengths);
+      spec.window = 3;
+      const std::vector<int64_t> counts = CountsOf(spec);
+      const std::string row = RowOf(spec, 1, 6);
+      ASSERT_EQ(counts.size(), 2u) << name;
+      spec.form = MaskForm::kDense;
+      EXPECT_EQ(CountsOf(spec), counts) << name;
+      EXPECT_EQ(RowOf(spec, 1, 6), row) << name;
+      spec.form = MaskForm::kBias;
+      EXPECT_EQ(CountsOf(spec), counts) << name;
+    }
+  }
+}
+
+TEST(MakeCase, TermsWithoutAMask) {
+  for (const std::string& term : TermNames()) {
+    CaseSpec spec = SpecOf("terms");
+    spec.term = term;
+    const Result<Case> c = MakeCase(spec);
+    ASSERT_TRUE(c.ok()) << c.status().message();
+    EXPECT_EQ(c->softcap > 0, term == "softcap");
+    EXPECT_EQ(c->bias.term() != nullptr, term == "alibi" || term == "relative" || term == "bias");
+    EXPECT_EQ(c->run_bias.given(), term == "bias");
+    EXPECT_EQ(c->spec.problem.sinks, term == "sinks");
+    EXPECT_EQ(RowOf(spec, 1, 0), "xxxxxxxxxxxx");
+  }
+}
+
 TEST(MakeCase, MaskOutlivesAMove) {
   Case first = std::move(MakeCase(SpecOf("padding", {12, 5}))).value();
   const Case second = std::move(first);
@@ -110,10 +162,20 @@ TEST(MakeCase, ErrorsNameTheArgument) {
   CaseSpec window = SpecOf("window");
   window.window = 0;
   EXPECT_EQ(message(window).rfind("window is 0", 0), 0u);
+  CaseSpec terms = SpecOf("terms");
+  EXPECT_EQ(message(terms).rfind("term is \"\"", 0), 0u);
+  terms.form = MaskForm::kDense;
+  EXPECT_EQ(message(terms).rfind("form is ", 0), 0u);
+  terms.lengths = {12, 5};
+  EXPECT_EQ(message(terms).rfind("lengths is ", 0), 0u);
+  CaseSpec causal = SpecOf("window");
+  causal.causal = true;
+  EXPECT_EQ(message(causal).rfind("causal is ", 0), 0u);
 }
 
 TEST(EntryOf, HasTheRowsOfItsEntry) {
   for (const std::string& name : CaseNames()) {
+    if (name == "terms") continue;
     const CaseSpec spec = SpecOf(name, {12, 5});
     const CaseSpec entry = EntryOf(spec, 1);
     const Result<Case> whole = MakeCase(spec), one = MakeCase(entry);

@@ -17,6 +17,7 @@ BenchLine LineOf(const bench::Case& c) {
   record.width = 128;
   record.threads = 2;
   record.run = {2, 1};
+  record.plan_ms = 1;
   record.dense = {6, 5};
   record.peak_gflops = 1;
   record.exact_target = true;
@@ -57,8 +58,26 @@ TEST(BenchOutput, JsonIsDerivedFromTheRecord) {
   EXPECT_EQ(json["live_share"], 0.25);
   EXPECT_EQ(json["speedup"], 3);
   EXPECT_EQ(json["ideal_speedup"], 4);
+  EXPECT_DOUBLE_EQ(json["over_ideal"], 4.0 / 3);
+  EXPECT_DOUBLE_EQ(json["over_ideal_with_plan"], 2.0);
+  EXPECT_EQ(json["form"], "terms");
+  EXPECT_FALSE(json.contains("term"));
   EXPECT_DOUBLE_EQ(json["live_gflops"], 2.0 * 25 * 128 / 2e-3 * 1e-9);
   EXPECT_EQ(json["hash"], "00000000000000ab");
+}
+
+TEST(BenchOutput, TermsHaveTheirCost) {
+  bench::Case c = CaseOf();
+  c.spec.name = "terms";
+  c.spec.term = "softcap";
+  BenchLine line = LineOf(c);
+  line.record.stats.live_pairs = 100;
+  line.record.run.median_ms = 7.5;
+  EXPECT_EQ(nlohmann::json::parse(Print(true, line).out)["term"], "softcap");
+  const Printed printed = Print(false, line);
+  for (const char* word : {"softcap", "cost", "25.0%", "7.500", "6.000"}) {
+    EXPECT_NE(printed.out.find(word), std::string::npos) << word << "\n" << printed.out;
+  }
 }
 
 TEST(BenchOutput, WrongBitsAreReported) {

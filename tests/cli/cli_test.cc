@@ -93,6 +93,9 @@ TEST(Usage, ErrorsAreOneLineThatNamesTheFlag) {
     ExpectUsageError("bench padding " + flag, flag.substr(0, flag.find(' ')));
   }
   ExpectUsageError("bench causal --text LICENSE", "--text");
+  ExpectUsageError("bench window --causal", "--causal");
+  ExpectUsageError("bench terms --form dense", "--form");
+  ExpectUsageError("bench terms --ratios .5", "--ratios");
   for (const std::string flag : {"--causal middle", "--window 1", "--window 1,x", "--window -2,0",
                                  "--key-range 5", "--key-lengths 99", "--documents 60,60",
                                  "--padding 2", "--key-range 0:99", "--key-lengths 1,2 --batch 3",
@@ -148,6 +151,9 @@ TEST(Bench, EveryCaseRuns) {
   const std::pair<const char*, double> kLiveShare[] = {{"causal", 25.0 / 48},
                                                        {"window --window 1", 1.0 / 24},
                                                        {"documents --docs 1", 1.0},
+                                                       {"documents --docs 1 --causal", 25.0 / 48},
+                                                       {"causal --form dense", 25.0 / 48},
+                                                       {"causal --form bias", 25.0 / 48},
                                                        {"cross --kv-seq 6 --ratios .5", 0.5}};
   for (const auto& [arguments, live_share] : kLiveShare) {
     const Output output = Skipattn(std::string("bench ") + arguments + kTiny);
@@ -157,6 +163,17 @@ TEST(Bench, EveryCaseRuns) {
     EXPECT_DOUBLE_EQ(lines[0]["live_share"], live_share) << arguments;
     EXPECT_EQ(lines[0]["bits_equal"], true) << arguments;
   }
+}
+
+TEST(Bench, ALineForEachTerm) {
+  const Output output = Skipattn(std::string("bench terms") + kTiny);
+  ASSERT_EQ(output.code, 0) << output.err;
+  std::vector<std::string> terms;
+  for (const Json& line : JsonLines(output.out)) {
+    terms.push_back(line["term"]);
+    EXPECT_EQ(line["bits_equal"], true) << terms.back();
+  }
+  EXPECT_EQ(terms, (std::vector<std::string>{"softcap", "alibi", "relative", "bias", "sinks"}));
 }
 
 TEST(Bench, SequencesOfTextAndLengths) {
