@@ -151,6 +151,7 @@ size_t Plan::workspace_bytes(int threads) const {
 
 PlanStats Plan::stats() const {
   PlanStats stats = internal::CountWork(impl_->data);
+  stats.needs_bias = problem().bias && !impl_->data.bias_adds_nothing;
   stats.config = impl_->config->name;
   stats.target = impl_->reference ? "reference" : internal::TargetName(impl_->target);
   return stats;

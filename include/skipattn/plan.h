@@ -91,6 +91,7 @@ struct PlanStats {
   int64_t skipped_blocks = 0;  ///< no row of the tile attends a key of the chunk
   int64_t full_blocks = 0;     ///< no mask is looked at: every row attends every key that is read
   int64_t partial_blocks = 0;
+  bool needs_bias = false;  ///< runs must bring a dense bias: not where all that it does is mask
   std::string config;
   std::string target;
 };

@@ -7,11 +7,12 @@ Arrays go in without a copy through DLPack or the buffer protocol (numpy, torch,
 what comes out is of the same kind. In every mask, true means attend.
 """
 
-from . import mask
-from ._attention import attention, info, plan, reference
+from . import bias, mask
+from ._attention import attention, info, merge, plan, reference
 from ._core import Plan, PlanStats
+from .bias import Bias
 from .mask import Mask
 
 __version__: str = info()["version"]
 
-__all__ = ["Mask", "Plan", "PlanStats", "attention", "info", "mask", "plan", "reference"]
+__all__ = ["Bias", "Mask", "Plan", "PlanStats", "attention", "bias", "info", "mask", "merge", "plan", "reference"]

@@ -1,4 +1,4 @@
-"""The calls: attention, plan, reference, info."""
+"""The calls: attention, plan, merge, reference, info."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy
 
 from . import _core
+from . import bias as _bias
 from .mask import Mask, dense
 
 Layout = Literal["bhtd", "bthd"]
@@ -36,7 +37,7 @@ def attention(
     key_origin: Any = None,
     config: str | None = None,
 ) -> Any:
-    """out_i = sum_j softmax_j(scale * q_i . k_j) * v_j over the keys j that the mask allows.
+    """out_i = sum_j softmax_j(scale * q_i . k_j + bias) * v_j over the keys j that the mask allows.
 
     q: [B, Hq, Tq, D], k: [B, Hkv, Tk, D], v: [B, Hkv, Tk, Dv], float32, on the CPU; or, with
         layout="bthd", [B, T, H, D] each. Anything with DLPack or the buffer protocol, never copied;
@@ -46,7 +47,8 @@ def attention(
         None: every key.
     scale: factor of q . k, 1 / sqrt(D) when None.
     softcap: c: a score s = scale * q . k becomes c * tanh(s / c). None or 0: no cap.
-    bias: not supported by this version.
+    bias: added to the scores: a skipattn.bias.Bias, or a float32 array of rank 4 (axes of size 1
+        broadcast). Where it is -inf it masks, and that is skipped as well as with a mask.
     sinks: float32 [Hq], a logit per query head: exp(sink) joins the sum of exp(score), in lse too,
         and has no value. At most 1e30; -inf = none for that head.
     out: written in place and returned; must not overlap an input. When None, a new array of q's
@@ -67,12 +69,12 @@ def attention(
     object; nothing is written then. Warns (UserWarning) where a bool mask leaves most rows without
     a key. To use a mask more than once, make a plan.
     """
-    _refuse(bias)
     return _core.attention(
         q,
         k,
         v,
         _compile(mask),
+        _compile_bias(bias),
         sinks,
         out,
         return_lse,
@@ -103,10 +105,12 @@ def plan(
 
     q_shape, k_shape, v_shape: four sizes each, in the order of `layout`.
     dtype: of q, k, v and out: "float32", or what numpy and torch call it.
+    bias: what of a bias is known now. Of a dense one the plan takes where it masks; the values are
+        the runs' (stats.needs_bias tells whether they are wanted at all). True: every run brings a
+        dense one, of which nothing is known yet.
     sinks: True where every run brings sinks.
-    Everything else as for skipattn.attention. The arrays of the mask are not needed afterwards.
+    Everything else as for skipattn.attention. The arrays of mask and bias are not needed afterwards.
     """
-    _refuse(bias)
     if not isinstance(sinks, bool):
         raise TypeError(f"sinks is of type {type(sinks).__name__}, expected True or False: the runs bring the array")
     return _core.plan(
@@ -115,6 +119,8 @@ def plan(
         v_shape,
         _dtype_name(dtype),
         _compile(mask),
+        None if isinstance(bias, bool) else _compile_bias(bias),
+        bias is True,
         sinks,
         (scale, empty_rows, precision, backend, threads, _origins(key_origin), config, layout, softcap),
     )
@@ -128,6 +134,7 @@ def reference(
     *,
     float64: bool = False,
     scale: float | None = None,
+    bias: Any = None,
     layout: Layout = "bhtd",
     return_lse: bool = False,
     **options: Any,
@@ -135,7 +142,7 @@ def reference(
     """skipattn.attention by the definition: plain loops, the same bits, slow.
 
     Arguments as for skipattn.attention. With float64, what it returns is float64: the operation
-    itself, which the exact float32 arithmetic approximates; of the options, softcap, sinks and
+    itself, which the exact float32 arithmetic approximates; of the options, softcap, bias, sinks and
     empty_rows mean something then.
     """
     if float64:
@@ -144,11 +151,22 @@ def reference(
         if options:
             raise TypeError(f"reference: float64 is given, expected no {', '.join(options)}")
         settings = (scale, empty_rows, "exact", "reference", None, None, None, layout, given["softcap"])
-        return _core.reference64(q, k, v, _compile(mask), given["sinks"], return_lse, settings)
+        return _core.reference64(q, k, v, _compile(mask), _compile_bias(bias), given["sinks"], return_lse, settings)
     options["backend"] = "reference"
     return attention(
-        q, k, v, mask, scale=scale, layout=layout, return_lse=return_lse, **options
+        q, k, v, mask, scale=scale, bias=bias, layout=layout, return_lse=return_lse, **options
     )
+
+
+def merge(out_a: Any, lse_a: Any, out_b: Any, lse_b: Any, *, layout: Layout = "bhtd") -> tuple[Any, Any]:
+    """(out, lse) of attention over the keys of both sides, from the results over each.
+
+    out_a, out_b: float32 [B, Hq, Tq, Dv], in the order of `layout`; lse_a, lse_b: float32
+    [B, Hq, Tq]. A side with lse -inf has no keys. Sinks belong to one side only. Within 16 * 2^-24
+    of the exact value, not to the last bit: for the bits of a single run over all keys see the
+    carry of Plan.run.
+    """
+    return _core.merge(out_a, lse_a, out_b, lse_b, layout)
 
 
 def info() -> dict[str, Any]:
@@ -160,15 +178,16 @@ def info() -> dict[str, Any]:
     return _core.info()
 
 
-def _refuse(bias: Any) -> None:
-    if bias is not None:
-        raise ValueError("bias is not supported by this version")
-
-
 def _compile(mask: Any) -> _core.Mask | None:
     if mask is None:
         return None
     return (mask if isinstance(mask, Mask) else dense(mask)).compile()
+
+
+def _compile_bias(bias: Any) -> _core.Bias | None:
+    if bias is None:
+        return None
+    return (bias if isinstance(bias, _bias.Bias) else _bias.dense(bias)).compile()
 
 
 def _origins(key_origin: Any) -> Any:

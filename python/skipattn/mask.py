@@ -285,7 +285,7 @@ def _show(arg: Any) -> str:
     return f"{dtype}{list(getattr(arg, 'shape', ()))}"
 
 
-def _to_json(mask: Mask, ints: list[int], arrays: list[Any]) -> str:
+def _to_json(mask: Any, ints: list[int], arrays: list[Any]) -> str:
     # Not by json.dumps, which torch.compile cannot trace.
     if mask._term == "function":
         raise TypeError("the mask has a function, expected arrays and numbers: a function cannot be text, nor cross a "
@@ -315,11 +315,16 @@ def _from_tree(tree: Any, ints: Sequence[int], arrays: Sequence[Any]) -> Mask:
     for arg in args:
         if isinstance(arg, list):
             made.append(_from_tree(arg, ints, arrays))
-        elif isinstance(arg, dict):
-            made.append(ints[arg["int"]] if "int" in arg else arrays[arg["array"]])
         else:
-            made.append(arg)
+            made.append(_argument(arg, ints, arrays))
     return Mask(term, tuple(made))
+
+
+def _argument(arg: Any, ints: Sequence[int], arrays: Sequence[Any]) -> Any:
+    """What of a spec's tree is no term of its own."""
+    if isinstance(arg, dict):
+        return ints[arg["int"]] if "int" in arg else arrays[arg["array"]]
+    return arg
 
 
 _SIGNS = {"and_": " & ", "or_": " | ", "not_": "~"}

@@ -73,4 +73,13 @@ std::string Text(const char* name, nb::handle object) {
   return std::string(text, static_cast<size_t>(size));
 }
 
+bool Truth(const char* name, nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) {
+    PyErr_Clear();
+    BadType(name, object, "True or False");
+  }
+  return truth == 1;
+}
+
 }  // namespace skipattn::python

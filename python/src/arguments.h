@@ -5,7 +5,9 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "skipattn/status.h"
 
@@ -33,6 +35,20 @@ std::string Text(const char* name, nb::handle object);
 
 /// Whether `object` is an integer, of Python or of numpy; arrays are not.
 bool IsInteger(nb::handle object);
+
+/// What `object` means as a condition; BadType where it does not tell (an array).
+bool Truth(const char* name, nb::handle object);
+
+/// A choice by name.
+template <typename Enum>
+Enum Choose(const char* what, nb::handle object,
+            std::initializer_list<std::pair<const char*, Enum>> choices, const char* names) {
+  const std::string name = Text(what, object);
+  for (const auto& [known, value] : choices) {
+    if (name == known) return value;
+  }
+  Bad(what, "\"" + name + "\"", names);
+}
 
 }  // namespace skipattn::python
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "arguments.h"
 
@@ -199,6 +200,12 @@ Output TakeOutput(const char* name, nb::handle object) {
   }
   FillView(name, Role::kTensor, output.array, &output.view);
   return output;
+}
+
+ConstTensor KeepInput(KeptArrays* kept, const char* name, nb::handle object, Role role) {
+  Input input = TakeInput(name, object, role);
+  kept->push_back(std::move(input.array));
+  return input.view;
 }
 
 nb::object NewArray(nb::handle like, DType, std::initializer_list<int64_t> shape, Tensor* view) {

@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 
 #include "arguments.h"
+#include "bias.h"
+#include "functions.h"
 #include "mask.h"
 #include "plan.h"
 #include "skipattn/attention.h"
@@ -48,5 +50,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of skipattn; use the package.";
   module.def("info", &skipattn::python::Info);
   skipattn::python::BindMask(module);
+  skipattn::python::BindBias(module);
   skipattn::python::BindPlan(module);
+  skipattn::python::BindFunctions(module);
 }

@@ -13,30 +13,10 @@ namespace {
 using mask::Align;
 using mask::Diagonal;
 
-/// Keeps the array of an input and gives its view.
-ConstTensor Take(PyMask* into, const char* name, nb::handle object, Role role) {
-  Input input = TakeInput(name, object, role);
-  into->arrays.push_back(std::move(input.array));
-  return input.view;
-}
-
-Diagonal DiagonalOf(PyMask* into, const char* name, nb::handle align, nb::handle offset) {
-  Diagonal diagonal;
-  if (!align.is_none()) {
-    diagonal.align = Text("align", align) == "top_left" ? Align::kTopLeft : Align::kBottomRight;
-  }
-  if (IsInteger(offset)) {
-    diagonal.offset = Integer(name, offset);
-  } else if (!offset.is_none()) {
-    diagonal.offsets = Take(into, name, offset, Role::kInts);
-  }
-  return diagonal;
-}
-
 template <Mask (*term)(const ConstTensor&)>
 PyMask OneArray(const char* name, nb::handle array, Role role) {
   PyMask made;
-  made.mask = term(Take(&made, name, array, role));
+  made.mask = term(KeepInput(&made.arrays, name, array, role));
   return made;
 }
 
@@ -44,8 +24,8 @@ template <Mask (*term)(const ConstTensor&, const ConstTensor&)>
 PyMask TwoArrays(const char* first_name, nb::handle first, const char* second_name,
                  nb::handle second) {
   PyMask made;
-  const ConstTensor a = Take(&made, first_name, first, Role::kInts);
-  const ConstTensor b = Take(&made, second_name, second, Role::kInts);
+  const ConstTensor a = KeepInput(&made.arrays, first_name, first, Role::kInts);
+  const ConstTensor b = KeepInput(&made.arrays, second_name, second, Role::kInts);
   made.mask = term(a, b);
   return made;
 }
@@ -63,33 +43,35 @@ PyMask OnQueries(PyMask made) {
 
 PyMask Causal(nb::handle align, nb::handle offset) {
   PyMask made;
-  made.mask = mask::Causal(DiagonalOf(&made, "causal: offset", align, offset));
+  made.mask = mask::Causal(DiagonalOf(&made.arrays, "causal: offset", align, offset));
   return made;
 }
 
 PyMask Window(int64_t left, int64_t right, nb::handle align, nb::handle offset) {
   PyMask made;
-  made.mask = mask::Window(left, right, DiagonalOf(&made, "window: offset", align, offset));
+  made.mask = mask::Window(left, right, DiagonalOf(&made.arrays, "window: offset", align, offset));
   return made;
 }
 
 PyMask Dense(nb::handle values, nb::handle axes) {
   PyMask made;
-  made.mask = mask::Dense(Take(&made, "dense mask", values, Role::kBools), Text("axes", axes));
+  made.mask =
+      mask::Dense(KeepInput(&made.arrays, "dense mask", values, Role::kBools), Text("axes", axes));
   made.key_bools = true;
   return made;
 }
 
 PyMask PrefixCausal(nb::handle prefix, nb::handle align, nb::handle offset) {
   PyMask made;
-  const ConstTensor view = Take(&made, "prefix_causal", prefix, Role::kInts);
-  made.mask = mask::PrefixCausal(view, DiagonalOf(&made, "prefix_causal: offset", align, offset));
+  const ConstTensor view = KeepInput(&made.arrays, "prefix_causal", prefix, Role::kInts);
+  made.mask =
+      mask::PrefixCausal(view, DiagonalOf(&made.arrays, "prefix_causal: offset", align, offset));
   return made;
 }
 
 PyMask Blocks(nb::handle values, nb::handle axes, int64_t block_q, int64_t block_k) {
   PyMask made;
-  const ConstTensor view = Take(&made, "blocks", values, Role::kBools);
+  const ConstTensor view = KeepInput(&made.arrays, "blocks", values, Role::kBools);
   made.mask = mask::Blocks(view, Text("axes", axes), block_q, block_k);
   made.key_bools = true;
   return made;
@@ -144,6 +126,19 @@ PyMask Not(const PyMask& a) {
 }
 
 }  // namespace
+
+Diagonal DiagonalOf(KeptArrays* kept, const char* name, nb::handle align, nb::handle offset) {
+  Diagonal diagonal;
+  if (!align.is_none()) {
+    diagonal.align = Text("align", align) == "top_left" ? Align::kTopLeft : Align::kBottomRight;
+  }
+  if (IsInteger(offset)) {
+    diagonal.offset = Integer(name, offset);
+  } else if (!offset.is_none()) {
+    diagonal.offsets = KeepInput(kept, name, offset, Role::kInts);
+  }
+  return diagonal;
+}
 
 void BindMask(nb::module_& module) {
   nb::class_<PyMask> terms(module, "Mask",

@@ -1,4 +1,4 @@
-// Plans and the calls that run them.
+// Plans and their runs.
 #ifndef SKIPATTN_PYTHON_PLAN_H_
 #define SKIPATTN_PYTHON_PLAN_H_
 
@@ -6,7 +6,7 @@
 
 namespace skipattn::python {
 
-/// Defines the classes Plan and PlanStats and the functions that make and run plans.
+/// Defines the classes Plan and PlanStats and the function that makes plans.
 void BindPlan(nanobind::module_& module);
 
 }  // namespace skipattn::python

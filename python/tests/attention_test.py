@@ -174,7 +174,6 @@ WRONG = [
     (TypeError, "scale", dict(scale="1")),
     (ValueError, "softcap is -1", dict(softcap=-1)),
     (TypeError, "softcap is of type str", dict(softcap="30")),
-    (ValueError, "bias is not supported", dict(bias=np.zeros((1, 1, 3, 3), np.float32))),
     (ValueError, r"sinks.*\[2\]", dict(sinks=np.zeros(7, np.float32))),
     (ValueError, "sinks: dtype", dict(sinks=np.zeros(2))),
     (ValueError, r"sinks\[1\] is nan", dict(sinks=np.array([0, np.nan], np.float32))),

@@ -6,15 +6,11 @@ import operator
 from pathlib import Path
 
 import numpy as np
-from evaluator import allows
+from evaluator import allows, numbers
 
 import skipattn as sa
 
 FILE = Path(__file__).parents[2] / "tests/cases/cases.jsonl"
-
-# What the package cannot be asked yet, and why.
-MISSING_FORMS = {"bias": "no bias", "soft_bias": "no bias"}
-MISSING_FIELDS = {"bias": "no bias"}
 
 
 def load():
@@ -36,11 +32,7 @@ def expand(case):
 
 def why_missing(fields):
     """Why the package cannot run a case, or a variation; "" if it can."""
-    if fields.get("dtype", "f32") != "f32":
-        return "no 16-bit types"
-    whys = [why for name, why in MISSING_FIELDS.items() if fields.get(name) is not None]
-    whys.append(MISSING_FORMS.get(fields.get("mask_as"), ""))
-    return next(filter(None, whys), "")
+    return "" if fields.get("dtype", "f32") == "f32" else "no 16-bit types"
 
 
 def literal(json_list):
@@ -188,6 +180,22 @@ def mask_of(tree, sizes):
         mask = sa.mask.documents(cu_seqlens_q=args[0], cu_seqlens_k=args[1])
         return mask, lambda: allows(name, sizes, *args)
     return getattr(sa.mask, name)(*args, **kwargs), lambda: allows(name, sizes, *args, **kwargs)
+
+
+def bias_of(tree, sizes):
+    """A bias, and a function that gives its values [B, H, Tq, Tk] (not for biases that are wrong)."""
+    if tree is None:
+        return None, lambda: np.zeros(sizes)
+    ((kind, arg),) = tree.items()
+    if kind == "from_mask":
+        values = np.where(mask_of(arg["mask"], sizes)[1](), np.float32(0), np.float32(arg["low"]))
+        return sa.bias.dense(values), lambda: values.astype(float)
+    if kind == "dense":
+        values, axes = dense_of({"dtype": "float32"} | arg, sizes)
+        return sa.bias.dense(values, axes), lambda: numbers(kind, sizes, values, axes or "bhqk")
+    array = literal(arg["slopes" if kind == "alibi" else "table"]).astype(np.float32)
+    kwargs = {key: arg[key] for key in ("align", "offset") if key in arg}
+    return getattr(sa.bias, kind)(array, **kwargs), lambda: numbers(kind, sizes, array, **kwargs)
 
 
 def as_form(form, mask, allowed):

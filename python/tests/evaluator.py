@@ -60,6 +60,38 @@ def allows(term, sizes, *args, **kwargs):
     return np.broadcast_to(terms[term](*args, **kwargs), (B, H, Tq, Tk)) & (b >= 0)
 
 
+def numbers(kind, sizes, *args, **kwargs):
+    """The values of a bias, float64 [B, H, Tq, Tk]; arguments as in skipattn.bias."""
+    B, H, Tq, Tk = sizes
+    _, _, i, j = np.ogrid[:B, :H, :Tq, :Tk]
+
+    def distance(align=None, *, offset=None):
+        offset = (Tk - Tq if align == "bottom_right" else 0) if offset is None else offset
+        return j - i - np.broadcast_to(offset, (B,)).reshape(B, 1, 1, 1)
+
+    def alibi(slopes, *args, **kwargs):
+        return -np.asarray(slopes, np.float32).reshape(1, H, 1, 1) * np.float32(np.abs(distance(*args, **kwargs)))
+
+    def relative(table, *args, **kwargs):
+        table = np.asarray(table, np.float32)
+        at = np.clip(distance(*args, **kwargs) + table.shape[1] // 2, 0, table.shape[1] - 1)
+        return table[np.arange(H).reshape(1, H, 1, 1), at]
+
+    def dense(values, axes="bhqk"):
+        values = np.asarray(values, np.float32)
+        return values.reshape([values.shape[axes.index(a)] if a in axes else 1 for a in "bhqk"])
+
+    kinds = {"alibi": alibi, "relative": relative, "dense": dense}
+    return np.broadcast_to(kinds[kind](*args, **kwargs), sizes).astype(np.float64)
+
+
+def attended(allowed, bias):
+    """What is left of the allowed pairs where a bias masks: -inf, and values up to -1e30 beside others."""
+    hard = allowed & ~(bias == -np.inf)
+    beside = allowed & ~(bias <= np.float32(-1e30))
+    return np.where(beside.any(axis=-1, keepdims=True), beside, hard)
+
+
 def _to_float_range(x):
     with np.errstate(over="ignore"):
         return np.where(np.isinf(np.float32(x)), np.copysign(np.inf, x), x)
@@ -69,17 +101,20 @@ class Exact(NamedTuple):
     out: np.ndarray
     lse: np.ndarray
     bound: np.ndarray  # of a row: how far the exact arithmetic may be from out
+    score: np.ndarray  # of a row: the largest finite sum of |q . k| and |bias|
     v: np.ndarray  # of a row: the largest finite |v| among its keys
 
 
-def evaluate(q, k, v, allowed, scale=None, softcap=None, sinks=None, empty_rows="zero"):
-    """The operation in float64."""
+def evaluate(q, k, v, allowed, scale=None, softcap=None, bias=None, sinks=None, empty_rows="zero"):
+    """The operation in float64. bias: its values, [B, H, Tq, Tk]."""
     q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
     B, H, Tq, D = q.shape
     group = H // k.shape[1]
     scale = 1 / math.sqrt(D) if scale is None else scale
     out = np.zeros((B, H, Tq, v.shape[3]))
-    bound, largest = np.zeros((B, H, Tq, 1)), np.zeros((B, H, Tq, 1))
+    bound, largest, score = (np.zeros((B, H, Tq, 1)) for _ in range(3))
+    most = float(np.finfo(np.float32).max)
+    allowed = allowed if bias is None else attended(allowed, bias)
     lse = np.full((B, H, Tq), -np.inf)
     for b, h, i in np.ndindex(B, H, Tq):
         keys = np.flatnonzero(allowed[b, h, i])
@@ -88,7 +123,10 @@ def evaluate(q, k, v, allowed, scale=None, softcap=None, sinks=None, empty_rows=
         with np.errstate(invalid="ignore", over="ignore"):
             terms = kh * q[b, h, i] * scale
             scores = _to_float_range(terms.sum(axis=1))
-            scores = _to_float_range((softcap * np.tanh(scores / softcap) if softcap else scores) * LOG2E)
+            scores = (softcap * np.tanh(scores / softcap) if softcap else scores) * LOG2E
+            added = np.zeros(len(keys)) if bias is None else bias[b, h, i, keys] * LOG2E
+            added = np.where(np.isfinite(added), np.clip(added, -most, most), added)
+            scores = _to_float_range(scores + added)
             top = scores.max(initial=-np.inf)  # NaN if any is
             if top == -np.inf:
                 lse[b, h, i] = sink / LOG2E
@@ -101,8 +139,8 @@ def evaluate(q, k, v, allowed, scale=None, softcap=None, sinks=None, empty_rows=
                     bound[b, h, i] = 2.0**-24 * (64 + 2 * 128 + len(vh) / 64) * largest[b, h, i]
                 continue
             largest[b, h, i] = np.abs(vh[np.isfinite(vh)]).max(initial=0)
-            sizes = np.abs(terms).sum(axis=1) * LOG2E
-            size = sizes[np.isfinite(sizes)].max(initial=0)
+            sizes = np.abs(terms).sum(axis=1) * LOG2E + np.abs(added)
+            size = score[b, h, i] = sizes[np.isfinite(sizes)].max(initial=0)
             n = len(keys)
             ulps = 64 + 2 * (D + 2) * size + 2 * min(n, 128) + n / 64
             bound[b, h, i] = 2.0**-24 * ulps * largest[b, h, i]
@@ -114,18 +152,19 @@ def evaluate(q, k, v, allowed, scale=None, softcap=None, sinks=None, empty_rows=
             total = weights.sum() + np.exp2(sink - top)
             out[b, h, i] = (weights[:, None] / total * vh).sum(axis=0)
             lse[b, h, i] = (top + np.log2(total)) / LOG2E
-    return Exact(out, lse, bound, largest)
+    return Exact(out, lse, bound, score, largest)
 
 
 def check(got_out, got_lse, q, k, v, allowed, scale=None, **scores):
     """Asserts that the values are those of the definition, within the exact arithmetic's bounds."""
     exact = evaluate(q, k, v, allowed, scale, **scores)
     compare("out", got_out, exact.out, exact.bound)
-    compare("lse", got_lse, exact.lse, lse_bound(exact.lse))
+    compare("lse", got_lse, exact.lse, lse_bound(exact))
 
 
-def lse_bound(lse, tolerance=1e-5):
-    return tolerance * np.maximum(1, np.abs(np.where(np.isfinite(lse), lse, 0)))
+def lse_bound(exact, tolerance=1e-5):
+    bound = tolerance * np.maximum(1, np.abs(np.where(np.isfinite(exact.lse), exact.lse, 0)))
+    return np.where(exact.score[..., 0] >= 1e30, np.inf, bound)  # beside huge biases it says nothing
 
 
 def compare(what, got, want, bound):

@@ -149,6 +149,21 @@ class Fuzzer:
             return self.one_of(lambda: mask & other, lambda: mask | other, lambda: ~mask)()
         return mask
 
+    def bias(self, B, H, Tq, Tk):
+        import skipattn as sa
+
+        def floats(*shape):
+            return self.maybe(lambda: self.array(shape, "f4"))
+
+        diagonal = self.one_of({"align": "top_left"}, {"offset": -3}, {"offset": [0] * B}, {"align": 3}, {})
+        return self.rng.choice([
+            lambda: floats(self.one_of(1, B), self.one_of(1, H), Tq, Tk),
+            lambda: sa.bias.dense(floats(H, Tq, Tk), self.one_of("hqk", "", "bhqk", "x")),
+            lambda: sa.bias.alibi(floats(H), **diagonal),
+            lambda: sa.bias.relative(floats(H, self.one_of(1, 5)), **diagonal),
+            self.junk,
+        ])()  # fmt: skip
+
     def maybe(self, make, odds=0.02):
         return self.junk() if self.rng.random() < odds else make()
 
@@ -167,7 +182,7 @@ class Fuzzer:
         options = {
             "scale": (0.5, 0, float("inf"), -1),
             "softcap": (None, 0, 30.0, -1),
-            "bias": (None, q),
+            "bias": (None, q, True, self.bias(B, H, Tq, Tk)),
             "sinks": (None, q, self.array([H], "f4")),
             "empty_rows": ("zero", "keep", "uniform", "nan", "x"),
             "precision": ("exact", "fast"),

@@ -117,7 +117,7 @@ def test_wrong_runs():
         ("v: shape", (q, k, k), {}),
         ("k: dtype", (q, k.astype(np.int32), v), {}),
         ("threads", (q, k, v), dict(threads=-3)),
-        ("bias is not supported", (q, k, v), dict(bias=q)),
+        ("bias is given, expected none", (q, k, v), dict(bias=q)),
         ("sinks is given.*problem has none", (q, k, v), dict(sinks=np.zeros(4, np.float32))),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -204,6 +204,7 @@ TEST(MakePlanTest, ABiasThatAddsNothingMayBeLeftOut) {
     options.backend = backend;
     const Plan plan = *MakePlan(p, {}, bias::Dense(view), options);
     EXPECT_TRUE(plan.problem().bias);
+    EXPECT_FALSE(plan.stats().needs_bias);
     Outputs with = data.EmptyOutputs(), without = data.EmptyOutputs(), at_once = with;
     RunArgs args = data.Args(with);
     args.bias = view;
@@ -216,8 +217,10 @@ TEST(MakePlanTest, ABiasThatAddsNothingMayBeLeftOut) {
   }
   numbers[0] = 1;
   Outputs outputs = data.EmptyOutputs();
-  ExpectError(MakePlan(p, {}, bias::Dense(view), {})->Run(data.Args(outputs)),
-              {"bias is not given"});
+  const Plan plan = *MakePlan(p, {}, bias::Dense(view), {});
+  EXPECT_TRUE(plan.stats().needs_bias);
+  ExpectError(plan.Run(data.Args(outputs)), {"bias is not given"});
+  EXPECT_FALSE(MakePlan(p, {})->stats().needs_bias);
 }
 
 }  // namespace

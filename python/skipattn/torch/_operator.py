@@ -126,7 +126,7 @@ def _run(q, k, v, mask, out, return_lse, *, scale=None, layout="bhtd", empty_row
     def make(copies):
         terms = _mask.from_spec(spec, ints, copies).compile() if spec else None
         origin = numpy.array(key_origin) if key_origin else None
-        return _core.plan(q.shape, k.shape, v.shape, str(q.dtype).removeprefix("torch."), terms, False,
+        return _core.plan(q.shape, k.shape, v.shape, str(q.dtype).removeprefix("torch."), terms, None, False, False,
                           (*settings[:5], origin, *settings[6:]), _WARN_LEVEL if warn else 0)
 
     plan = plans.get((q.dtype, q.shape, k.shape, v.shape, spec, tuple(ints), settings, warn), arrays, make)
