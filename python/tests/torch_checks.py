@@ -22,7 +22,7 @@ def math64(query, key, value, attn_mask=None, is_causal=False, scale=None, enabl
                                               is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
 
 
-def bound(query, key, value, scale=None):
+def bound(query, key, value, scale=None, bias=None):
     """The most that float32 may differ from float64, for each row: eps V (64 + 2 (D + 2) S + 2 min(n, 128) + n / 64).
 
     S and V are taken over all keys, whatever the mask: [..., Tq, 1].
@@ -34,7 +34,10 @@ def bound(query, key, value, scale=None):
     factor = abs(1 / math.sqrt(dim) if scale is None else scale) * math.log2(math.e)
     if keys == 0:
         return torch.zeros(1, dtype=torch.float64)
-    score = (query.abs() * factor @ key.abs().transpose(-2, -1)).amax(-1, keepdim=True)
+    score = query.abs() * factor @ key.abs().transpose(-2, -1)
+    if bias is not None:
+        score = score + bias.double().abs().nan_to_num(0, 0, 0) * math.log2(math.e)
+    score = score.amax(-1, keepdim=True)
     largest = float(value.abs().max())
     return EPS * largest * (64 + 2 * (dim + 2) * score + 2 * min(keys, 128) + keys / 64)
 

@@ -39,8 +39,15 @@ def masks():
              | ~(valid[:, None, None] & torch.ones(9, 13, dtype=torch.bool).tril(2).triu(-1)))]
 
 
-def arguments_of(mask):
-    return _operator.as_arguments(mask)
+def biases():
+    """A bias of each kind: none, floats, floats that only mask, two of numbers."""
+    lengths = torch.tensor([[[[9]]], [[[4]]]])
+    return [None, torch.randn(1, 4, 9, 13), torch.where(torch.arange(13) < lengths, 0., -torch.inf),
+            sa.bias.alibi(torch.tensor([.5, .25, 1, 2]), "bottom_right"), sa.bias.relative(torch.randn(4, 7), offset=2)]
+
+
+def arguments_of(mask, bias=None):
+    return (*_operator.mask_arguments(mask), *_operator.bias_arguments(bias))
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -60,9 +67,13 @@ def test_against_float64(number, layout):
 def test_equals_the_package():
     q, k, v = inputs()
     for mask, _ in masks():
-        expected = sa.attention(q, k, v, mask)
-        assert torch.equal(st.attention(q, k, v, mask), expected)
-        assert torch.equal(st.attention(q, k, v, mask, threads=1, backend="reference"), expected)
+        for bias in biases():
+            for scores in ({}, {"softcap": 2.5, "sinks": torch.randn(4)}):
+                scores["bias"] = bias
+                expected, lse = sa.attention(q, k, v, mask, return_lse=True, **scores)
+                ours, our_lse = st.attention(q, k, v, mask, return_lse=True, **scores)
+                assert torch.equal(ours, expected) and torch.equal(our_lse, lse)
+                assert torch.equal(st.attention(q, k, v, mask, threads=1, backend="reference", **scores), expected)
 
 
 def test_out():
@@ -120,9 +131,10 @@ def test_a_mask_of_rank_4_as_it_is():
 @pytest.mark.parametrize("layout", ["bhtd", "bthd"])
 def test_opcheck(number, layout):
     q, k, v = inputs(layout)
-    arguments = arguments_of(masks()[number][0])
-    for options in ({}, {"scale": .3, "return_lse": True, "layout": layout, "threads": 1}):
-        if layout == "bthd" and not options:
+    arguments = arguments_of(masks()[number][0], biases()[number])
+    for options in ({}, {"softcap": 3., "sinks": torch.randn(4)},
+                    {"scale": .3, "return_lse": True, "layout": layout, "threads": 1}):
+        if layout == "bthd" and "layout" not in options:
             continue
         torch.library.opcheck(torch.ops.skipattn.attention.default, (q, k, v, *arguments), options)
 
@@ -152,6 +164,18 @@ def test_compile(backend):
     valid[:, 3] ^= True  # a mask is an argument, not a constant
     for ours, theirs in zip(compiled(q, k, v, valid), f(q, k, v, valid)):
         assert torch.equal(ours, theirs)
+
+
+def test_compile_with_biases():
+    q, k, v = inputs()
+    sinks = torch.randn(4)
+
+    def f(q, k, v, bias, sinks):
+        return st.attention(q, k, v, sa.mask.causal("bottom_right"), bias=bias, softcap=2.5, sinks=sinks)
+
+    compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
+    for bias in biases():
+        assert torch.equal(compiled(q, k, v, bias, sinks), f(q, k, v, bias, sinks))
 
 
 def test_compile_with_trees():
@@ -257,6 +281,21 @@ def test_plans_are_kept():
     assert _operator.plans.made == before + 1
 
 
+def test_plans_know_where_a_bias_masks_and_runs_bring_its_values():
+    q, k, v = inputs()
+    bias = torch.randn(2, 1, 9, 13)
+    st.attention(q, k, v, bias=bias)
+    before = _operator.plans.made
+    assert torch.equal(st.attention(q, k, v, bias=bias.clone()), sa.attention(q, k, v, bias=bias))
+    assert _operator.plans.made == before
+    bias.numpy()[:, :, :, 5:] = -torch.inf
+    assert torch.equal(st.attention(q, k, v, bias=bias), sa.attention(q, k, v, bias=bias))
+    assert _operator.plans.made == before + 1
+    large = torch.where(torch.randn(1, 1, 600, 600) < 0, -torch.inf, 0)  # more than is kept
+    q = k = v = torch.randn(1, 1, 600, 8)
+    assert torch.equal(st.attention(q, k, v, bias=large, key_origin=0), sa.attention(q, k, v, large == 0, key_origin=0))
+
+
 # ---------------------------------------------------------------------------------------------- errors
 
 
@@ -271,6 +310,9 @@ def test_gradients_are_an_error():
             torch.ops.skipattn.attention(*arguments, *arguments_of(None))
         with torch.no_grad():
             assert not st.attention(*arguments).requires_grad
+    for name, tensor in (("bias", torch.zeros(2, 1, 9, 13)), ("sinks", torch.zeros(4))):
+        with pytest.raises(RuntimeError, match=f"{name} requires grad"):
+            st.attention(q, k, v, **{name: tensor.requires_grad_()})
 
 
 @pytest.mark.parametrize("change,error,words", [
@@ -285,6 +327,12 @@ def test_gradients_are_an_error():
     (dict(mask=torch.zeros(2, 1, 9, 12, dtype=torch.bool)), ValueError, ["12"]),
     (dict(mask=~sa.mask.function(lambda *at: True)), TypeError, ["function", "dense mask"]),
     (dict(mask="causal"), TypeError, ["mask", "str"]),
+    (dict(bias=torch.zeros(9, 13)), ValueError, ["bias", "axes"]),
+    (dict(bias=torch.zeros(2, 1, 9, 13) == 0), ValueError, ["bias", "bool"]),
+    (dict(bias=3), TypeError, ["bias", "int"]),
+    (dict(sinks=torch.zeros(3)), ValueError, ["sinks"]),
+    (dict(sinks=[1.0] * 4), TypeError, ["sinks"]),
+    (dict(softcap=-1.0), ValueError, ["softcap"]),
     (dict(layout="thd"), ValueError, ["layout", "thd"]),
     (dict(empty_rows="drop"), ValueError, ["empty_rows", "drop"]),
     (dict(out=torch.zeros(2, 4, 9, 8)), ValueError, ["out"]),

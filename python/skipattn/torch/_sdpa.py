@@ -9,9 +9,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from .. import bias as _bias
 from .. import mask as _mask
-from . import _float_masks, _masks
-from ._operator import as_arguments
+from . import _masks
+from ._operator import bias_arguments, mask_arguments
 
 
 class FallbackWarning(UserWarning):
@@ -37,9 +38,8 @@ def scaled_dot_product_attention(
     or whose leading axes cannot be joined in place. Threads are torch.get_num_threads().
 
     What skipattn does not do goes to PyTorch's function, with a FallbackWarning: types other than float32, autocast,
-    dropout, inputs that require grad, torch.func, other devices, floats that do more than mask, float masks in compiled
-    code.
-    So do arguments that do not fit: PyTorch raises its own errors.
+    dropout, inputs that require grad, torch.func, other devices. So do arguments that do not fit: PyTorch raises its
+    own errors.
     """
     out, reason = attempt(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if out is not None:
@@ -58,10 +58,10 @@ def attempt(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, s
     lead = _broadcast_lead(query, key, value, enable_gqa)
     if lead is None:
         return None, "leading axes that do not fit"
-    mask, reason = _mask_of(attn_mask, is_causal, (*lead, query.size(-2), key.size(-2)), query.dtype)
+    mask, bias, reason = _mask_of(attn_mask, is_causal, (*lead, query.size(-2), key.size(-2)), query.dtype)
     if reason:
         return None, reason
-    return _run(query, key, value, mask, scale, lead), ""
+    return _run(query, key, value, mask, bias, scale, lead), ""
 
 
 def _unsupported(query: Any, key: Any, value: Any, dropout_p: float, scale: float | None) -> str:
@@ -115,36 +115,33 @@ def _broadcast_lead(query, key, value, enable_gqa: bool) -> tuple[int, ...] | No
 
 
 def _mask_of(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: torch.dtype):
-    """The mask (None = all is attended) and "", or None and why there is none. shape: that of the scores."""
+    """The mask, the bias (None = none) and "", or why there are none. shape: that of the scores."""
     causal = _mask.causal(align="top_left") if is_causal else None
     if attn_mask is None:
-        return causal, ""
+        return causal, None, ""
     if _masks.is_causal_bias(attn_mask):
         if is_causal or (attn_mask.seq_len_q, attn_mask.seq_len_kv) != shape[-2:]:
-            return None, "a causal bias that does not fit"
-        return _masks.from_causal_bias(attn_mask), ""
+            return None, None, "a causal bias that does not fit"
+        return _masks.from_causal_bias(attn_mask), None, ""
     if not isinstance(attn_mask, torch.Tensor) or attn_mask.is_nested or attn_mask.layout != torch.strided:
-        return None, "an attn_mask that is not a dense tensor"
+        return None, None, "an attn_mask that is not a dense tensor"
     if attn_mask.device.type != "cpu" or attn_mask.requires_grad and torch.is_grad_enabled():
-        return None, "an attn_mask that requires grad or is on another device"
+        return None, None, "an attn_mask that requires grad or is on another device"
     if _in_transform(attn_mask):
-        return None, "a transform of torch.func"
+        return None, None, "a transform of torch.func"
     if not 2 <= attn_mask.dim() <= len(shape) or any(
         size not in (1, full) for size, full in zip(reversed(attn_mask.shape), reversed(shape))
     ):
-        return None, "an attn_mask that does not fit"
-    if attn_mask.dtype != torch.bool:
-        if attn_mask.dtype != dtype:
-            return None, f"an attn_mask of {attn_mask.dtype}"
-        if torch.compiler.is_compiling() or type(attn_mask) not in (torch.Tensor, torch.nn.Parameter):
-            return None, "a float attn_mask whose values are not known yet"  # in compiled code, or a fake tensor
-        attn_mask = _float_masks.as_bool(attn_mask, "is no mask" if is_causal else "masks beside a key")
-        if attn_mask is None:
-            return None, "an attn_mask with floats that do more than mask"
+        return None, None, "an attn_mask that does not fit"
+    if attn_mask.dtype not in (torch.bool, dtype):
+        return None, None, f"an attn_mask of {attn_mask.dtype}"
     if attn_mask.dim() > 3:
         attn_mask = _flat(attn_mask, shape[:-3], attn_mask.size(-3))
-    dense = _mask.dense(attn_mask, "bhqk"[-attn_mask.dim():])
-    return dense if causal is None else dense & causal, ""
+    axes = "bhqk"[-attn_mask.dim():]
+    if attn_mask.dtype != torch.bool:
+        return causal, _bias.dense(attn_mask.detach(), axes), ""
+    dense = _mask.dense(attn_mask, axes)
+    return dense if causal is None else dense & causal, None, ""
 
 
 def _flat(tensor: torch.Tensor, batch: tuple[int, ...], heads: int) -> torch.Tensor:
@@ -154,7 +151,7 @@ def _flat(tensor: torch.Tensor, batch: tuple[int, ...], heads: int) -> torch.Ten
     return tensor.expand(*(batch or (1,)), heads, -1, -1).flatten(0, -4)
 
 
-def _run(query, key, value, mask, scale: float | None, lead: tuple[int, ...]) -> torch.Tensor:
+def _run(query, key, value, mask, bias, scale: float | None, lead: tuple[int, ...]) -> torch.Tensor:
     batch, heads = lead[:-1], lead[-1]
     kv_heads = key.size(-3) if key.dim() > 2 and value.dim() > 2 and key.size(-3) == value.size(-3) else heads
     q, k, v = _flat(query, batch, heads), _flat(key, batch, kv_heads), _flat(value, batch, kv_heads)
@@ -164,7 +161,8 @@ def _run(query, key, value, mask, scale: float | None, lead: tuple[int, ...]) ->
     if layout == "bthd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     # No warning of masks that look upside down: batches may be padding for the most part.
-    out, _ = torch.ops.skipattn.attention(q, k, v, *as_arguments(mask), scale=scale, layout=layout, warn=False)
+    out, _ = torch.ops.skipattn.attention(q, k, v, *mask_arguments(mask), *bias_arguments(bias), scale=scale,
+                                          layout=layout, warn=False)
     if layout == "bthd":
         out = out.transpose(1, 2)
     if query.dim() == 4 and len(lead) == 2:
