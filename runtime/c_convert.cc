@@ -61,6 +61,24 @@ Status ReadRunTensor(const char* name, const skipattn_tensor* given, View* view)
   return status;
 }
 
+/// Null is not given.
+template <typename View>
+Status ReadCarry(const std::string& name, const skipattn_carry* given, BasicCarry<View>* carry) {
+  if (given == nullptr) return {};
+  skipattn_carry full;
+  Status status = ReadStruct(name.c_str(), given, &full);
+  if (!status.ok()) return status;
+  status = ReadRunTensor((name + ".max").c_str(), full.max, &carry->max);
+  if (!status.ok()) return status;
+  status = ReadRunTensor((name + ".sum").c_str(), full.sum, &carry->sum);
+  if (!status.ok()) return status;
+  return ReadRunTensor((name + ".out").c_str(), full.out, &carry->out);
+}
+
+Status CheckReserved(const char* name, int32_t reserved) {
+  return reserved == 0 ? Status() : Bad(std::string(name) + ": reserved", to_string(reserved), "0");
+}
+
 }  // namespace
 
 Status ReadTensor(const char* name, const skipattn_tensor* given, Tensor* tensor) {
@@ -121,6 +139,8 @@ Status ReadProblem(const skipattn_problem* given, Problem* problem) {
   problem->dim = full.dim;
   problem->v_dim = full.v_dim;
   problem->sinks = full.has_sinks != 0;
+  problem->bias = full.has_bias != 0;
+  if (status = CheckReserved("problem", full.reserved); !status.ok()) return status;
   constexpr const char* kTypes = "the element types, SKIPATTN_F32 and so on";
   status = ReadEnum("q_dtype", full.q_dtype, kTypes, &problem->q_dtype);
   if (!status.ok()) return status;
@@ -129,7 +149,8 @@ Status ReadProblem(const skipattn_problem* given, Problem* problem) {
   return ReadEnum("out_dtype", full.out_dtype, kTypes, &problem->out_dtype);
 }
 
-Status ReadOptions(const skipattn_options* given, AttentionOptions* options, Allocator* allocator) {
+Status ReadOptions(const skipattn_options* given, AttentionOptions* options, Bias* bias,
+                   Allocator* allocator) {
   if (given == nullptr) return {};
   skipattn_options full;
   Status status = ReadStruct("options", given, &full);
@@ -143,7 +164,10 @@ Status ReadOptions(const skipattn_options* given, AttentionOptions* options, All
   if (!status.ok()) return status;
   status = ReadEnum("skipping", full.skipping, "SKIPATTN_SKIPPING_", &options->skipping);
   if (!status.ok()) return status;
+  if (status = CheckReserved("options", full.reserved); !status.ok()) return status;
   options->softcap = full.softcap;
+  options->bias_is_mask = full.bias_not_mask == 0;
+  if (full.bias != nullptr) *bias = full.bias->bias;
   options->threads = full.threads;
   if (full.key_origin == nullptr && full.key_origin_count > 0) {
     return NullArgument("key_origin", (to_string(full.key_origin_count) + " values").c_str());
@@ -164,17 +188,34 @@ Status ReadRunArgs(const skipattn_run_args* given, RunArgs* args) {
   skipattn_run_args full;
   Status status = ReadStruct("args", given, &full);
   if (!status.ok()) return status;
-  if (full.reserved != 0) return Bad("args: reserved", to_string(full.reserved), "0");
+  if (status = CheckReserved("args", full.reserved); !status.ok()) return status;
   if (status = ReadRunTensor("q", full.q, &args->q); !status.ok()) return status;
   if (status = ReadRunTensor("k", full.k, &args->k); !status.ok()) return status;
   if (status = ReadRunTensor("v", full.v, &args->v); !status.ok()) return status;
   if (status = ReadRunTensor("out", full.out, &args->out); !status.ok()) return status;
   if (status = ReadRunTensor("lse", full.lse, &args->lse); !status.ok()) return status;
   if (status = ReadRunTensor("sinks", full.sinks, &args->sinks); !status.ok()) return status;
+  if (status = ReadRunTensor("bias", full.bias, &args->bias); !status.ok()) return status;
+  status = ReadCarry("carry_in", full.carry_in, &args->carry_in);
+  if (!status.ok()) return status;
+  status = ReadCarry("carry_out", full.carry_out, &args->carry_out);
+  if (!status.ok()) return status;
   args->workspace = full.workspace;
   args->workspace_bytes = full.workspace_bytes;
   args->threads = full.threads;
   return {};
+}
+
+Status ReadMergeArgs(const skipattn_merge_args* given, MergeArgs* args) {
+  skipattn_merge_args full;
+  Status status = ReadStruct("args", given, &full);
+  if (!status.ok()) return status;
+  if (status = ReadRunTensor("out_a", full.out_a, &args->out_a); !status.ok()) return status;
+  if (status = ReadRunTensor("lse_a", full.lse_a, &args->lse_a); !status.ok()) return status;
+  if (status = ReadRunTensor("out_b", full.out_b, &args->out_b); !status.ok()) return status;
+  if (status = ReadRunTensor("lse_b", full.lse_b, &args->lse_b); !status.ok()) return status;
+  if (status = ReadRunTensor("out", full.out, &args->out); !status.ok()) return status;
+  return ReadRunTensor("lse", full.lse, &args->lse);
 }
 
 }  // namespace internal

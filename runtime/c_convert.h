@@ -10,6 +10,9 @@
 struct skipattn_mask {
   skipattn::Mask mask;
 };
+struct skipattn_bias {
+  skipattn::Bias bias;
+};
 
 namespace skipattn {
 inline namespace v0 {
@@ -27,9 +30,10 @@ struct Allocator {
 Status ReadTensor(const char* name, const skipattn_tensor* given, Tensor* tensor);
 Status ReadDiagonal(const skipattn_diagonal* given, mask::Diagonal* diagonal);  // may be null
 Status ReadProblem(const skipattn_problem* given, Problem* problem);
-Status ReadOptions(const skipattn_options* given, AttentionOptions* options,
+Status ReadOptions(const skipattn_options* given, AttentionOptions* options, Bias* bias,
                    Allocator* allocator);  // may be null
 Status ReadRunArgs(const skipattn_run_args* given, RunArgs* args);
+Status ReadMergeArgs(const skipattn_merge_args* given, MergeArgs* args);
 
 }  // namespace internal
 }  // namespace v0

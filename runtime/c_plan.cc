@@ -12,6 +12,7 @@
 #include "runtime/target_table.h"
 #include "runtime/validate.h"
 
+using skipattn::Bias;
 using skipattn::Plan;
 using skipattn::Problem;
 using skipattn::Result;
@@ -65,8 +66,9 @@ class Scratch {
   void* const data_;
 };
 
-Status Run(const Plan& plan, const Allocator& allocator, RunArgs args) {
-  if (allocator.allocate == nullptr || args.workspace != nullptr) return plan.Run(args);
+Status Run(const Plan& plan, const Allocator& allocator, const RunArgs& given) {
+  if (allocator.allocate == nullptr || given.workspace != nullptr) return plan.Run(given);
+  RunArgs args = skipattn::internal::WithZeroBias(plan.impl(), given);
   Status status = skipattn::internal::CheckRun(plan.problem(), args);
   if (!status.ok()) return status;
   args.workspace_bytes = plan.workspace_bytes(args.threads);
@@ -76,16 +78,18 @@ Status Run(const Plan& plan, const Allocator& allocator, RunArgs args) {
   return skipattn::internal::RunPlan(plan.impl(), args);
 }
 
-/// MakePlan with the options of C.
-Result<Plan> Make(const Problem& problem, const skipattn_mask* mask, const skipattn_options* given,
-                  Allocator* allocator) {
+/// The options of C, as C++ has them.
+struct Options {
+  skipattn::AttentionOptions options;
+  Bias bias;
+  Allocator allocator;
+};
+
+Status Read(const skipattn_mask* mask, const skipattn_options* given, Options* read) {
   if (mask == nullptr) {
     return NullArgument("mask", "a mask; skipattn_mask_everything makes one that allows all");
   }
-  skipattn::AttentionOptions options;
-  Status status = skipattn::internal::ReadOptions(given, &options, allocator);
-  if (!status.ok()) return status;
-  return skipattn::MakePlan(problem, mask->mask, options);
+  return skipattn::internal::ReadOptions(given, &read->options, &read->bias, &read->allocator);
 }
 
 Status NoPlan() { return NullArgument("plan", "a plan"); }
@@ -99,9 +103,18 @@ skipattn_status skipattn_attention(const skipattn_run_args* args, const skipattn
     if (Status status = skipattn::internal::ReadRunArgs(args, &run); !status.ok()) return status;
     const Result<Problem> problem = skipattn::ProblemOf(run);
     if (!problem.ok()) return problem.status();
-    Allocator allocator;
-    const Result<Plan> plan = Make(*problem, mask, options, &allocator);
-    return plan.ok() ? Run(*plan, allocator, run) : plan.status();
+    Options with;
+    if (Status status = Read(mask, options, &with); !status.ok()) return status;
+    if (run.bias.given()) {
+      if (with.bias.term() != nullptr) {
+        return Status::InvalidArgument("bias is given twice, expected it in args or in options");
+      }
+      with.bias = skipattn::bias::Dense(run.bias);
+    }
+    const Result<Plan> plan = MakePlan(*problem, mask->mask, with.bias, with.options);
+    if (!plan.ok()) return plan.status();
+    run.bias = skipattn::internal::BiasOfRun(plan->impl(), with.bias);
+    return Run(*plan, with.allocator, run);
   });
 }
 
@@ -113,10 +126,11 @@ skipattn_status skipattn_plan_create(const skipattn_problem* problem, const skip
     Problem sizes;
     Status status = skipattn::internal::ReadProblem(problem, &sizes);
     if (!status.ok()) return status;
-    Allocator allocator;
-    Result<Plan> made = Make(sizes, mask, options, &allocator);
+    Options with;
+    if (status = Read(mask, options, &with); !status.ok()) return status;
+    Result<Plan> made = MakePlan(sizes, mask->mask, with.bias, with.options);
     if (!made.ok()) return made.status();
-    *plan = std::make_unique<skipattn_plan>(*std::move(made), allocator).release();
+    *plan = std::make_unique<skipattn_plan>(*std::move(made), with.allocator).release();
     return {};
   });
 }
@@ -159,6 +173,7 @@ skipattn_status skipattn_plan_get_stats(const skipattn_plan* plan, skipattn_stat
     full.skipped_blocks = counted.skipped_blocks;
     full.full_blocks = counted.full_blocks;
     full.partial_blocks = counted.partial_blocks;
+    full.needs_bias = counted.needs_bias;
     // The names' own places, not the strings of `counted`.
     full.config = impl.config->name;
     full.target = impl.reference ? "reference" : skipattn::internal::TargetName(impl.target);

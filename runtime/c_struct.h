@@ -19,6 +19,8 @@ inline const char* InitMacro(const skipattn_tensor*) { return "SKIPATTN_TENSOR_I
 inline const char* InitMacro(const skipattn_diagonal*) { return "SKIPATTN_DIAGONAL_INIT"; }
 inline const char* InitMacro(const skipattn_problem*) { return "SKIPATTN_PROBLEM_INIT"; }
 inline const char* InitMacro(const skipattn_options*) { return "SKIPATTN_OPTIONS_INIT"; }
+inline const char* InitMacro(const skipattn_carry*) { return "SKIPATTN_CARRY_INIT"; }
+inline const char* InitMacro(const skipattn_merge_args*) { return "SKIPATTN_MERGE_ARGS_INIT"; }
 inline const char* InitMacro(const skipattn_run_args*) { return "SKIPATTN_RUN_ARGS_INIT"; }
 inline const char* InitMacro(const skipattn_stats*) { return "SKIPATTN_STATS_INIT"; }
 inline const char* InitMacro(const skipattn_target_info*) { return "SKIPATTN_TARGET_INFO_INIT"; }

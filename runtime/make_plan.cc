@@ -132,11 +132,20 @@ ConstTensor internal::ZeroBias() {
   return ConstTensor(&zero, {1, 1, 1, 1});
 }
 
+ConstTensor internal::BiasOfRun(const Plan::Impl& plan, const Bias& bias) {
+  if (KindOf(bias) != BiasKind::kDense || plan.data.bias_adds_nothing) return {};
+  return bias::FourAxes(bias.term()->values, bias.term()->axes);
+}
+
+RunArgs internal::WithZeroBias(const Plan::Impl& plan, const RunArgs& args) {
+  RunArgs all = args;
+  if (plan.data.bias_adds_nothing && !args.bias.given()) all.bias = ZeroBias();
+  return all;
+}
+
 Status Plan::Run(const RunArgs& args) const {
   if (impl_->data.bias_adds_nothing && !args.bias.given()) {
-    RunArgs with_zero = args;
-    with_zero.bias = internal::ZeroBias();
-    return Run(with_zero);
+    return Run(internal::WithZeroBias(*impl_, args));
   }
   if (Status status = internal::CheckRun(problem(), args); !status.ok()) return status;
   return internal::RunPlan(*impl_, args);
@@ -184,15 +193,7 @@ Result<Problem> ProblemOf(const RunArgs& args) {
 }
 
 Status Attention(const RunArgs& args, const Mask& mask, const AttentionOptions& options) {
-  const Result<Problem> problem = ProblemOf(args);
-  if (!problem.ok()) return problem.status();
-  const Result<Plan> plan =
-      MakePlan(*problem, mask, problem->bias ? bias::Dense(args.bias) : Bias(), options);
-  if (!plan.ok()) return plan.status();
-  if (!plan->impl().data.bias_adds_nothing) return internal::RunPlan(plan->impl(), args);
-  RunArgs without = args;
-  without.bias = ConstTensor();
-  return plan->Run(without);
+  return Attention(args, mask, {}, options);
 }
 
 Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
@@ -202,14 +203,12 @@ Status Attention(const RunArgs& args, const Mask& mask, const Bias& bias,
   }
   const Result<Problem> problem = ProblemOf(args);
   if (!problem.ok()) return problem.status();
-  const Result<Plan> plan = MakePlan(*problem, mask, bias, options);
+  const Bias all = problem->bias ? bias::Dense(args.bias) : bias;
+  const Result<Plan> plan = MakePlan(*problem, mask, all, options);
   if (!plan.ok()) return plan.status();
-  RunArgs with_bias = args;
-  if (internal::KindOf(bias) == internal::BiasKind::kDense &&
-      !plan->impl().data.bias_adds_nothing) {
-    with_bias.bias = bias::FourAxes(bias.term()->values, bias.term()->axes);
-  }
-  return plan->Run(with_bias);
+  RunArgs run = args;
+  run.bias = internal::BiasOfRun(plan->impl(), all);
+  return plan->Run(run);
 }
 
 }  // namespace v0

@@ -51,6 +51,12 @@ size_t SharedBytes(const PlanData& data);
 /// The bias of a run that leaves it out, as it adds nothing: one 0 for all pairs.
 ConstTensor ZeroBias();
 
+/// What a run brings of the bias that the plan was made with: nothing, or the values.
+ConstTensor BiasOfRun(const Plan::Impl& plan, const Bias& bias);
+
+/// `args`, with ZeroBias where a bias may be left out, and is.
+RunArgs WithZeroBias(const Plan::Impl& plan, const RunArgs& args);
+
 /// Runs a plan on checked arguments.
 Status RunPlan(const Plan::Impl& plan, const RunArgs& args);
 

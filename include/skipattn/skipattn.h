@@ -200,6 +200,32 @@ typedef int (*skipattn_predicate)(void* context, int64_t b, int64_t h, int64_t i
 SKIPATTN_API skipattn_status skipattn_mask_function(skipattn_predicate f, void* context,
                                                     skipattn_mask** mask);
 
+// ------------------------------------------------------------------------------------------ biases
+
+/// A number for each (batch b, query head h, query i, key j) that is added to the score after the
+/// softcap. -inf masks the pair as a mask does, +inf makes the row NaN. A bias borrows its arrays
+/// as a mask does. Slopes and tables then belong to the plan; the values of a dense bias are the
+/// runs', and what a plan may take from it is where it masks.
+typedef struct skipattn_bias skipattn_bias;
+
+/// NULL is allowed.
+SKIPATTN_API void skipattn_bias_free(skipattn_bias* bias);
+
+/// The element itself. `values`: f32, any strides; `axes` as of skipattn_mask_dense.
+SKIPATTN_API skipattn_status skipattn_bias_dense(const skipattn_tensor* values, const char* axes,
+                                                 skipattn_bias** bias);
+
+/// -slopes[h] * |i + offset - j|. `slopes`: f32 [heads]. `diagonal` may be NULL: nothing given.
+SKIPATTN_API skipattn_status skipattn_bias_alibi(const skipattn_tensor* slopes,
+                                                 const skipattn_diagonal* diagonal,
+                                                 skipattn_bias** bias);
+
+/// table[h, j - i - offset + R / 2], R / 2 rounded down, an index beyond the table being its first
+/// or last. `table`: f32 [heads, R]. `diagonal` may be NULL: nothing given.
+SKIPATTN_API skipattn_status skipattn_bias_relative(const skipattn_tensor* table,
+                                                    const skipattn_diagonal* diagonal,
+                                                    skipattn_bias** bias);
+
 // ----------------------------------------------------------------------------- problem and options
 
 /// Sizes and types. `batch`, `q_len` and `k_len` may be 0, the others may not. Query head h reads
@@ -217,9 +243,11 @@ typedef struct skipattn_problem {
   int32_t kv_dtype;
   int32_t out_dtype;
   int32_t has_sinks;  ///< not 0: every run brings sinks
+  int32_t has_bias;   ///< not 0: every run brings a dense bias, also if the options have none
+  int32_t reserved;   ///< 0
 } skipattn_problem;
 #define SKIPATTN_PROBLEM_INIT \
-  { sizeof(skipattn_problem), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(skipattn_problem), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /// What a query row without a key to attend gives; its lse is -inf in any case (int32_t). With a
 /// sink (other than -inf) no row is empty: such a row gives 0 and the lse of the sink alone.
@@ -282,14 +310,32 @@ typedef struct skipattn_options {
   skipattn_deallocate deallocate;
   void* allocator_context;
   double softcap;  ///< c: a score s becomes c * tanh(s / c); 0 = no cap
+  /// NULL, or a bias; the plan needs neither it nor its arrays afterwards. A dense one stands for
+  /// those that the runs will bring: where it masks (by -inf, or by values up to -1e30 in a row
+  /// that attends another key), the plan skips. One that is 0 wherever it does not mask may be left
+  /// out of the runs (skipattn_stats.needs_bias).
+  const skipattn_bias* bias;
+  int32_t bias_not_mask;  ///< not 0: a dense bias is not looked at for what it masks
+  int32_t reserved;       ///< 0
 } skipattn_options;
 #define SKIPATTN_OPTIONS_INIT                                                                   \
   {                                                                                             \
     sizeof(skipattn_options), 0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, 0                                                                                 \
+        NULL, 0, NULL, 0, 0                                                                     \
   }
 
 // --------------------------------------------------------------------------------------- attention
+
+/// The state of a fold over keys, f32: what the weights so far are relative to (a power of two, as
+/// its exponent), their sum, and the sum of the weighted values.
+typedef struct skipattn_carry {
+  size_t struct_size;
+  const skipattn_tensor* max;  ///< [B, heads, q_len]
+  const skipattn_tensor* sum;  ///< [B, heads, q_len]
+  const skipattn_tensor* out;  ///< [B, heads, q_len, v_dim]; its last stride must be 1
+} skipattn_carry;
+#define SKIPATTN_CARRY_INIT \
+  { sizeof(skipattn_carry), NULL, NULL, NULL }
 
 /// What differs from run to run. Tensors are addressed {batch, head, position, dim} in any strides,
 /// but the last stride must be 1 (where that axis is longer than 1).
@@ -309,12 +355,23 @@ typedef struct skipattn_run_args {
   /// NULL, or one logit per query head, f32 [heads]: exp(sink) joins the sum of exp(score), in lse
   /// too, and has no value. At most 1e30, not NaN; -inf = none for that head.
   const skipattn_tensor* sinks;
+  /// NULL, or the values of a dense bias: f32 with the four axes {batch, head, query, key}, any of
+  /// them of size 1 to broadcast, any strides.
+  const skipattn_tensor* bias;
+  /// Attention over keys that come in parts, one run for each, with the bits of a single run: all
+  /// but the last leave their state in `carry_out` (`out` and `lse` are not given then), all but
+  /// the first begin with it as `carry_in`; else NULL. Parts must meet at a boundary of the chunk
+  /// grid: the key_origin of each part is that of the whole less the number of keys before.
+  /// `carry_out` may be `carry_in` itself. Sinks join in the last run.
+  const skipattn_carry* carry_in;
+  const skipattn_carry* carry_out;
 } skipattn_run_args;
 #define SKIPATTN_RUN_ARGS_INIT \
-  { sizeof(skipattn_run_args), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
+  { sizeof(skipattn_run_args), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /// One shot: a plan with the sizes of `args`, one run, and away. To use a mask more than once
-/// (heads are included in a run; layers and steps are not), make a plan. `options` may be NULL.
+/// (heads are included in a run; layers and steps are not), make a plan. `options` may be NULL. A
+/// dense bias is given in `args` or in `options`, not in both; either way it masks as well.
 SKIPATTN_API skipattn_status skipattn_attention(const skipattn_run_args* args,
                                                 const skipattn_mask* mask,
                                                 const skipattn_options* options);
@@ -354,9 +411,11 @@ typedef struct skipattn_stats {
   int64_t partial_blocks;
   const char* config;  ///< both lie in the library and stay there
   const char* target;
+  int32_t needs_bias;  ///< 1: runs must bring a dense bias; 0 also where all that it does is mask
+  int32_t reserved;    ///< 0
 } skipattn_stats;
 #define SKIPATTN_STATS_INIT \
-  { sizeof(skipattn_stats), 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+  { sizeof(skipattn_stats), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0 }
 
 /// Fills `stats` (from SKIPATTN_STATS_INIT). Fields that the library does not know become 0.
 SKIPATTN_API skipattn_status skipattn_plan_get_stats(const skipattn_plan* plan,
@@ -365,6 +424,25 @@ SKIPATTN_API skipattn_status skipattn_plan_get_stats(const skipattn_plan* plan,
 /// The plan for people: sizes, shares, configuration and a small picture of the mask, in lines. The
 /// text belongs to the plan and lives as long.
 SKIPATTN_API skipattn_status skipattn_plan_describe(const skipattn_plan* plan, const char** text);
+
+/// Results of the same queries over keys a and keys b, and room for the joint ones. f32, any
+/// strides but for the last one of the outs, which must be 1.
+typedef struct skipattn_merge_args {
+  size_t struct_size;
+  const skipattn_tensor* out_a;  ///< [B, heads, q_len, v_dim]
+  const skipattn_tensor* lse_a;  ///< [B, heads, q_len]
+  const skipattn_tensor* out_b;
+  const skipattn_tensor* lse_b;
+  const skipattn_tensor* out;  ///< may be out_a or out_b itself
+  const skipattn_tensor* lse;  ///< may be lse_a or lse_b itself
+} skipattn_merge_args;
+#define SKIPATTN_MERGE_ARGS_INIT \
+  { sizeof(skipattn_merge_args), NULL, NULL, NULL, NULL, NULL, NULL }
+
+/// Attention over both key sets from the results of each, within 16 * 2^-24 of the exact value. A
+/// side whose lse is -inf has no keys: its out is not looked at. A sink belongs to one side only.
+/// Runs on the calling thread and allocates nothing. For the bits of a single run see carry_in.
+SKIPATTN_API skipattn_status skipattn_merge(const skipattn_merge_args* args);
 
 // -------------------------------------------------------------------- what the library can do here
 

@@ -71,6 +71,25 @@ Mask MaskOf(const Inputs& in, int term) {
   }
 }
 
+skipattn::Bias BiasOf(const Inputs& in, int kind) {
+  namespace bias = skipattn::bias;
+  const ConstTensor numbers(in.bias, {kHeads, kLength, kLength});
+  const ConstTensor plane(in.bias, {kLength, kLength});
+  const ConstTensor slopes(in.slopes, {kHeads}), table(in.table, {kHeads, kTable});
+  switch (kind) {
+    case kDenseBias:
+      return bias::Dense(numbers, "hqk");
+    case kMaskingBias:
+      return bias::Dense(plane, "qk");
+    case kAlibi:
+      return bias::Alibi(slopes, ConstTensor(in.offsets, {in.batch}));
+    case kRelative:
+      return bias::Relative(table, Align::kBottomRight);
+    default:
+      return {};
+  }
+}
+
 skipattn::RunArgs ArgsOf(const Inputs& in, Outputs* out) {
   skipattn::RunArgs args;
   args.q = ConstTensor(in.q, {in.batch, kHeads, kLength, kDim});
@@ -95,13 +114,36 @@ int CppAttention(const Inputs* inputs, int term, double scale, Outputs* outputs)
   return !skipattn::Attention(ArgsOf(*inputs, outputs), MaskOf(*inputs, term), options).ok();
 }
 
-int CppScores(const Inputs* inputs, int term, double softcap, const float* sinks,
+int CppScores(const Inputs* inputs, int term, double softcap, int bias, int sinks,
               Outputs* outputs) {
   skipattn::AttentionOptions options;
   options.softcap = softcap;
   skipattn::RunArgs args = ArgsOf(*inputs, outputs);
-  args.sinks = ConstTensor(sinks, {kHeads});
-  return !skipattn::Attention(args, MaskOf(*inputs, term), options).ok();
+  if (sinks != 0) args.sinks = ConstTensor(inputs->sinks, {kHeads});
+  return !skipattn::Attention(args, MaskOf(*inputs, term), BiasOf(*inputs, bias), options).ok();
+}
+
+int CppFromOrigin(const Inputs* inputs, int64_t origin, Outputs* outputs) {
+  skipattn::AttentionOptions options;
+  options.key_origin = {origin};
+  return !skipattn::Attention(ArgsOf(*inputs, outputs), {}, options).ok();
+}
+
+int CppMerge(int64_t batch, const Outputs* a, const Outputs* b, Outputs* outputs) {
+  const auto out = [&](auto* side) {
+    return skipattn::ConstTensor(side->out, {batch, kHeads, kLength, kVDim});
+  };
+  const auto lse = [&](auto* side) {
+    return skipattn::ConstTensor(side->lse, {batch, kHeads, kLength});
+  };
+  skipattn::MergeArgs args;
+  args.out_a = out(a);
+  args.lse_a = lse(a);
+  args.out_b = out(b);
+  args.lse_b = lse(b);
+  args.out = skipattn::Tensor(outputs->out, {batch, kHeads, kLength, kVDim});
+  args.lse = skipattn::Tensor(outputs->lse, {batch, kHeads, kLength});
+  return !skipattn::Merge(args).ok();
 }
 
 int CppEmptyRowsAreNan(const Inputs* inputs, int term, Outputs* outputs) {
@@ -110,11 +152,11 @@ int CppEmptyRowsAreNan(const Inputs* inputs, int term, Outputs* outputs) {
   return !skipattn::Attention(ArgsOf(*inputs, outputs), MaskOf(*inputs, term), options).ok();
 }
 
-int CppPlanStats(const Inputs* inputs, int term, CppStats* stats) {
+int CppPlanStats(const Inputs* inputs, int term, int bias, CppStats* stats) {
   Outputs unused;
   const auto problem = skipattn::ProblemOf(ArgsOf(*inputs, &unused));
   if (!problem.ok()) return 1;
-  const auto plan = skipattn::MakePlan(*problem, MaskOf(*inputs, term));
+  const auto plan = skipattn::MakePlan(*problem, MaskOf(*inputs, term), BiasOf(*inputs, bias), {});
   if (!plan.ok()) return 1;
   const skipattn::PlanStats s = plan->stats();
   stats->live_pairs = s.live_pairs;
@@ -124,6 +166,7 @@ int CppPlanStats(const Inputs* inputs, int term, CppStats* stats) {
   stats->skipped_blocks = s.skipped_blocks;
   stats->full_blocks = s.full_blocks;
   stats->partial_blocks = s.partial_blocks;
+  stats->needs_bias = s.needs_bias;
   stats->workspace_bytes = plan->workspace_bytes(3);
   return Copy(s.config, stats->config, sizeof(stats->config)) |
          Copy(s.target, stats->target, sizeof(stats->target)) |

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { kHeads = 4, kKvHeads = 2, kLength = 37, kDim = 20, kVDim = 12, kMostBatch = 2 };
+enum { kHeads = 4, kKvHeads = 2, kLength = 37, kDim = 20, kVDim = 12, kMostBatch = 2, kTable = 9 };
 
 /// A problem, and every array that a mask term may want.
 typedef struct Inputs {
@@ -25,6 +25,10 @@ typedef struct Inputs {
   int32_t ids[kMostBatch * kLength];
   int64_t boundaries[4];
   uint8_t dense[kLength * kLength];
+  float sinks[kHeads];
+  float slopes[kHeads];
+  float table[kHeads * kTable];
+  float bias[kHeads * kLength * kLength];
 } Inputs;
 enum { kBlockQ = 5, kBlockK = 4, kBlocksQ = 8, kBlocksK = 10 };
 
@@ -66,18 +70,34 @@ enum Term {
   kTerms
 };
 
+/// The biases, one of each kind.
+enum BiasTerm {
+  kNoBias,
+  kDenseBias,    // [heads, q, k]: numbers, some of them -inf
+  kMaskingBias,  // [q, k]: 0 where `dense` is true, else -inf, which is the first plane of them
+  kAlibi,        // the offsets
+  kRelative,     // bottom right
+  kBiases
+};
+
 /// Everything about a plan that the programs look at.
 typedef struct CppStats {
   int64_t live_pairs, dense_pairs, empty_rows, tiles, skipped_blocks, full_blocks, partial_blocks;
+  int needs_bias;
   size_t workspace_bytes;  // for 3 threads
   char config[64], target[64], text[16384];
 } CppStats;
 
-/// Each returns 0 if all went well. `scale` 0 = none given; `sinks`: [kHeads] or null.
+/// Each returns 0 if all went well. `scale` 0 = none given; `sinks`: whether there are.
 int CppAttention(const Inputs* inputs, int term, double scale, Outputs* outputs);
-int CppScores(const Inputs* inputs, int term, double softcap, const float* sinks, Outputs* outputs);
+int CppScores(const Inputs* inputs, int term, double softcap, int bias, int sinks,
+              Outputs* outputs);
+/// Over all keys, the chunk grid beginning at key `origin`.
+int CppFromOrigin(const Inputs* inputs, int64_t origin, Outputs* outputs);
+/// Of results over two sets of keys.
+int CppMerge(int64_t batch, const Outputs* a, const Outputs* b, Outputs* outputs);
 int CppEmptyRowsAreNan(const Inputs* inputs, int term, Outputs* outputs);
-int CppPlanStats(const Inputs* inputs, int term, CppStats* stats);
+int CppPlanStats(const Inputs* inputs, int term, int bias, CppStats* stats);
 
 /// The target at an index: its name and whether it is supported and exact, and its lanes; the
 /// configuration at an index of a target. Not 0 beyond the last.

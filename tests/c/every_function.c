@@ -1,5 +1,6 @@
 // Uses every function of the C interface and compares what it gives with the C++ interface, bit by
 // bit. A test looks whether a function of the header is missing here.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,17 @@ static void Fill(Inputs* in, int64_t batch) {
   in->boundaries[2] = 11;
   in->boundaries[3] = kLength;
   for (int n = 0; n < kLength * kLength; ++n) in->dense[n] = (uint8_t)(n % 7 < 3);
+  for (int h = 0; h < kHeads; ++h) {
+    in->sinks[h] = 1.5f * (float)h - 2.0f;
+    in->slopes[h] = 1.0f / (float)(1 << h);
+  }
+  for (int n = 0; n < kHeads * kTable; ++n) in->table[n] = (float)(n % 5) * 0.75f - 1.0f;
+  // The first head's plane is a mask, those of the others are numbers and some -inf.
+  for (int n = 0; n < kHeads * kLength * kLength; ++n) {
+    in->bias[n] = n % 7 >= 3 && (n < kLength * kLength || n % 3 == 0) ? -INFINITY
+                  : n < kLength * kLength                             ? 0.0f
+                                                                      : (float)(n % 11) - 4.5f;
+  }
 }
 
 // The mask function of the inputs whose lengths are its context.
@@ -149,64 +161,117 @@ static skipattn_mask* MaskOf(const Inputs* in, int term) {
   return mask;
 }
 
-// A run of `plan`, or the one shot without one, into outputs that were 0xAA everywhere.
-static void Run(const Inputs* in, const skipattn_mask* mask, const skipattn_options* options,
-                const skipattn_plan* plan, const float* sinks, Outputs* result) {
+// A bias in C, but for none.
+static skipattn_bias* BiasOf(const Inputs* in, int kind) {
+  const skipattn_tensor numbers = View(in->bias, SKIPATTN_F32, 3, kHeads, kLength, kLength, 0);
+  const skipattn_tensor plane = View(in->bias, SKIPATTN_F32, 2, kLength, kLength, 0, 0);
+  const skipattn_tensor slopes = View(in->slopes, SKIPATTN_F32, 1, kHeads, 0, 0, 0);
+  const skipattn_tensor table = View(in->table, SKIPATTN_F32, 2, kHeads, kTable, 0, 0);
+  const skipattn_tensor offsets = View(in->offsets, SKIPATTN_I64, 1, in->batch, 0, 0, 0);
+  skipattn_diagonal diagonal = SKIPATTN_DIAGONAL_INIT;
+  skipattn_bias* bias = NULL;
+  switch (kind) {
+    case kDenseBias:
+      CHECK_OK(skipattn_bias_dense(&numbers, "hqk", &bias));
+      break;
+    case kMaskingBias:
+      CHECK_OK(skipattn_bias_dense(&plane, "qk", &bias));
+      break;
+    case kAlibi:
+      diagonal.offsets = &offsets;
+      CHECK_OK(skipattn_bias_alibi(&slopes, &diagonal, &bias));
+      break;
+    case kRelative:
+      diagonal.align = SKIPATTN_ALIGN_BOTTOM_RIGHT;
+      CHECK_OK(skipattn_bias_relative(&table, &diagonal, &bias));
+      break;
+    default:
+      break;
+  }
+  return bias;
+}
+
+// What a run is, beside its inputs: a plan or, for the one shot, a mask and options.
+typedef struct Way {
+  const skipattn_plan* plan;
+  const skipattn_mask* mask;
+  const skipattn_options* options;
+  int sinks;
+  const skipattn_tensor* bias;
+} Way;
+
+// A run into outputs that were 0xAA everywhere.
+static void Run(const Inputs* in, Way way, Outputs* result) {
   const int64_t b = in->batch;
   const skipattn_tensor q = View(in->q, SKIPATTN_F32, 4, b, kHeads, kLength, kDim);
   const skipattn_tensor k = View(in->k, SKIPATTN_F32, 4, b, kKvHeads, kLength, kDim);
   const skipattn_tensor v = View(in->v, SKIPATTN_F32, 4, b, kKvHeads, kLength, kVDim);
   const skipattn_tensor out = View(result->out, SKIPATTN_F32, 4, b, kHeads, kLength, kVDim);
   const skipattn_tensor lse = View(result->lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
-  const skipattn_tensor logits = View(sinks, SKIPATTN_F32, 1, kHeads, 0, 0, 0);
+  const skipattn_tensor logits = View(in->sinks, SKIPATTN_F32, 1, kHeads, 0, 0, 0);
   skipattn_run_args args = SKIPATTN_RUN_ARGS_INIT;
-  args.sinks = sinks != NULL ? &logits : NULL;
+  args.sinks = way.sinks ? &logits : NULL;
+  args.bias = way.bias;
   args.q = &q;
   args.k = &k;
   args.v = &v;
   args.out = &out;
   args.lse = &lse;
   memset(result, 0xAA, sizeof(*result));
-  if (plan == NULL) {
-    CHECK_OK(skipattn_attention(&args, mask, options));
+  if (way.plan == NULL) {
+    CHECK_OK(skipattn_attention(&args, way.mask, way.options));
   } else {
     void* memory;
     args.threads = 2;
-    CHECK_OK(skipattn_plan_workspace_bytes(plan, args.threads, &args.workspace_bytes));
+    CHECK_OK(skipattn_plan_workspace_bytes(way.plan, args.threads, &args.workspace_bytes));
     memory = malloc(args.workspace_bytes + 64);
     args.workspace = (void*)(((uintptr_t)memory + 63) / 64 * 64);
-    CHECK_OK(skipattn_plan_run(plan, &args));
+    CHECK_OK(skipattn_plan_run(way.plan, &args));
     free(memory);
   }
 }
 
-static skipattn_plan* PlanOf(const Inputs* in, const skipattn_mask* mask,
-                             const skipattn_options* options, int has_sinks) {
+static skipattn_plan* PlanOf(const Inputs* in, Way way) {
   skipattn_problem problem = SKIPATTN_PROBLEM_INIT;
   skipattn_plan* plan = NULL;
   problem.batch = in->batch;
   problem.heads = kHeads;
   problem.kv_heads = kKvHeads;
   problem.q_len = problem.k_len = kLength;
-  problem.has_sinks = has_sinks;
+  problem.has_sinks = way.sinks;
+  problem.has_bias = way.bias != NULL;
   problem.dim = kDim;
   problem.v_dim = kVDim;
-  CHECK_OK(skipattn_plan_create(&problem, mask, options, &plan));
+  CHECK_OK(skipattn_plan_create(&problem, way.mask, way.options, &plan));
   return plan;
 }
 
-static void CompareStats(const Inputs* in, int term, const skipattn_plan* plan) {
+// The one shot, and a plan.
+static void CompareWay(const Inputs* in, Way way, const Outputs* want) {
+  static Outputs got;
+  skipattn_plan* plan;
+  Run(in, way, &got);
+  CHECK(memcmp(&got, want, sizeof(got)) == 0);
+  way.plan = plan = PlanOf(in, way);
+  way.mask = NULL;
+  way.options = NULL;
+  Run(in, way, &got);
+  CHECK(memcmp(&got, want, sizeof(got)) == 0);
+  skipattn_plan_free(plan);
+}
+
+static void CompareStats(const Inputs* in, int term, int bias, const skipattn_plan* plan) {
   static CppStats want;
   skipattn_stats stats = SKIPATTN_STATS_INIT;
   const char* text = NULL;
   size_t bytes = 0;
-  CHECK(CppPlanStats(in, term, &want) == 0);
+  CHECK(CppPlanStats(in, term, bias, &want) == 0);
   CHECK_OK(skipattn_plan_get_stats(plan, &stats));
   CHECK(stats.struct_size == sizeof(stats));
   CHECK(stats.live_pairs == want.live_pairs && stats.dense_pairs == want.dense_pairs);
   CHECK(stats.empty_rows == want.empty_rows && stats.tiles == want.tiles);
   CHECK(stats.skipped_blocks == want.skipped_blocks && stats.full_blocks == want.full_blocks);
-  CHECK(stats.partial_blocks == want.partial_blocks);
+  CHECK(stats.partial_blocks == want.partial_blocks && stats.needs_bias == want.needs_bias);
   CHECK(strcmp(stats.config, want.config) == 0 && strcmp(stats.target, want.target) == 0);
   CHECK_OK(skipattn_plan_describe(plan, &text));
   CHECK(text != NULL && strcmp(text, want.text) == 0);
@@ -215,26 +280,26 @@ static void CompareStats(const Inputs* in, int term, const skipattn_plan* plan) 
 }
 
 static void CompareTerm(const Inputs* in, int term) {
-  static Outputs want, got;
+  static Outputs want;
+  Way way = {0};
+  skipattn_mask* mask = MaskOf(in, term);
+  skipattn_plan* plan;
   memset(&want, 0xAA, sizeof(want));
   CHECK(CppAttention(in, term, 0, &want) == 0);
-  skipattn_mask* mask = MaskOf(in, term);
-  Run(in, mask, NULL, NULL, NULL, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
-
-  skipattn_plan* plan = PlanOf(in, mask, NULL, 0);
-  skipattn_mask_free(mask);
-  Run(in, NULL, NULL, plan, NULL, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
-  CompareStats(in, term, plan);
+  way.mask = mask;
+  CompareWay(in, way, &want);
+  plan = PlanOf(in, way);
+  CompareStats(in, term, kNoBias, plan);
   skipattn_plan_free(plan);
+  skipattn_mask_free(mask);
 }
 
 static void CompareOptions(const Inputs* in) {
-  static Outputs want, got;
+  static Outputs want;
   const int64_t origin = 0;
   skipattn_options options = SKIPATTN_OPTIONS_INIT;
   skipattn_mask* mask = MaskOf(in, kJoined);
+  Way way = {0};
   memset(&want, 0xAA, sizeof(want));
   CHECK(CppAttention(in, kJoined, 0.25, &want) == 0);
   options.has_scale = 1;
@@ -243,34 +308,139 @@ static void CompareOptions(const Inputs* in) {
   options.backend = SKIPATTN_BACKEND_REFERENCE;
   options.key_origin = &origin;
   options.key_origin_count = 1;
-  Run(in, mask, &options, NULL, NULL, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  way.mask = mask;
+  way.options = &options;
+  CompareWay(in, way, &want);
   skipattn_mask_free(mask);
 }
 
 static void CompareScores(const Inputs* in) {
-  static Outputs want, got;
-  const float sinks[kHeads] = {0.5f, -2.0f, 1.0f, 3.0f};
+  static Outputs want;
   skipattn_options options = SKIPATTN_OPTIONS_INIT;
   skipattn_mask* mask = MaskOf(in, kQueryLengths);
-  skipattn_plan* plan;
+  Way way = {0};
+  way.mask = mask;
+  way.options = &options;
   memset(&want, 0xAA, sizeof(want));
-  CHECK(CppScores(in, kQueryLengths, 0.75, sinks, &want) == 0);
+  CHECK(CppScores(in, kQueryLengths, 0.75, kNoBias, 1, &want) == 0);
   options.softcap = 0.75;
-  Run(in, mask, &options, NULL, sinks, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
-  plan = PlanOf(in, mask, &options, 1);
-  Run(in, NULL, NULL, plan, sinks, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
-  skipattn_plan_free(plan);
+  way.sinks = 1;
+  CompareWay(in, way, &want);
 
   memset(&want, 0xAA, sizeof(want));
   CHECK(CppEmptyRowsAreNan(in, kQueryLengths, &want) == 0);
   options.softcap = 0;
   options.empty_rows = SKIPATTN_EMPTY_ROWS_NAN;
-  Run(in, mask, &options, NULL, NULL, &got);
-  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  way.sinks = 0;
+  CompareWay(in, way, &want);
   skipattn_mask_free(mask);
+}
+
+// A bias is known to the plan, and a dense one is brought by the run unless it only masks.
+static void CompareBias(const Inputs* in, int kind) {
+  static Outputs want, got;
+  const skipattn_tensor numbers = View(in->bias, SKIPATTN_F32, 4, 1, kHeads, kLength, kLength);
+  skipattn_options options = SKIPATTN_OPTIONS_INIT;
+  skipattn_mask* mask = MaskOf(in, kKeyLengths);
+  skipattn_bias* bias = BiasOf(in, kind);
+  skipattn_plan* plan;
+  Way way = {0};
+  memset(&want, 0xAA, sizeof(want));
+  CHECK(CppScores(in, kKeyLengths, 2.5, kind, 1, &want) == 0);
+  options.softcap = 2.5;
+  options.bias = bias;
+  way.mask = mask;
+  way.options = &options;
+  way.sinks = 1;
+  Run(in, way, &got);  // the options have it
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  plan = PlanOf(in, way);
+  skipattn_bias_free(bias);
+  way.plan = plan;
+  way.bias = kind == kDenseBias ? &numbers : NULL;
+  Run(in, way, &got);
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+  CompareStats(in, kKeyLengths, kind, plan);
+  skipattn_plan_free(plan);
+  if (kind == kDenseBias) {  // the runs alone bring it; what masks is then not skipped
+    skipattn_stats stats = SKIPATTN_STATS_INIT;
+    options.bias = NULL;
+    way.plan = NULL;
+    CompareWay(in, way, &want);
+    options.bias = bias = BiasOf(in, kind);
+    options.bias_not_mask = 1;
+    plan = PlanOf(in, way);
+    CHECK_OK(skipattn_plan_get_stats(plan, &stats));
+    CHECK(stats.needs_bias == 1 && stats.live_pairs == kHeads * kLength * (30 + 11));
+    skipattn_bias_free(bias);
+    skipattn_plan_free(plan);
+  }
+  skipattn_mask_free(mask);
+}
+
+// Keys in two parts, the second beginning where the chunk grid does: the bits of one run. And
+// merged, which is another question with the same answer in C++.
+static void ComparePartsOfKeys(const Inputs* in) {
+  enum { kFirst = 20 };
+  static Outputs want, got, parts[2], state;
+  const int64_t b = in->batch;
+  skipattn_tensor max = View(state.lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
+  skipattn_tensor sum = View(got.lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
+  skipattn_tensor fold = View(state.out, SKIPATTN_F32, 4, b, kHeads, kLength, kVDim);
+  skipattn_carry carry = SKIPATTN_CARRY_INIT;
+  skipattn_merge_args merge = SKIPATTN_MERGE_ARGS_INIT;
+  skipattn_tensor outs[3], lses[3];
+  skipattn_mask* all = MaskOf(in, kEverything);
+  carry.max = &max;
+  carry.sum = &sum;
+  carry.out = &fold;
+  memset(&want, 0xAA, sizeof(want));
+  CHECK(CppFromOrigin(in, kFirst, &want) == 0);
+  for (int part = 0; part < 4; ++part) {  // carried: 0 and 1, by themselves: 2 and 3
+    const int64_t first = part % 2 ? kFirst : 0, keys = part % 2 ? kLength - kFirst : kFirst;
+    const int64_t origin = kFirst - first;
+    Outputs* const result = &parts[part % 2];
+    skipattn_tensor q = View(in->q, SKIPATTN_F32, 4, b, kHeads, kLength, kDim);
+    skipattn_tensor k = View(in->k + first * kDim, SKIPATTN_F32, 4, b, kKvHeads, kLength, kDim);
+    skipattn_tensor v = View(in->v + first * kVDim, SKIPATTN_F32, 4, b, kKvHeads, kLength, kVDim);
+    skipattn_tensor out = View(result->out, SKIPATTN_F32, 4, b, kHeads, kLength, kVDim);
+    skipattn_tensor lse = View(result->lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
+    skipattn_options options = SKIPATTN_OPTIONS_INIT;
+    skipattn_run_args args = SKIPATTN_RUN_ARGS_INIT;
+    k.shape[2] = v.shape[2] = keys;  // the strides are those of all keys
+    options.key_origin = &origin;
+    options.key_origin_count = 1;
+    args.q = &q;
+    args.k = &k;
+    args.v = &v;
+    if (part != 0) {
+      args.out = &out;
+      args.lse = &lse;
+    }
+    if (part == 0) args.carry_out = &carry;
+    if (part == 1) args.carry_in = &carry;
+    memset(result, 0xAA, sizeof(*result));
+    CHECK_OK(skipattn_attention(&args, all, &options));
+    if (part == 1) CHECK(memcmp(result, &want, sizeof(want)) == 0);
+  }
+  skipattn_mask_free(all);
+
+  memset(&want, 0xAA, sizeof(want));
+  CHECK(CppMerge(b, &parts[0], &parts[1], &want) == 0);
+  memset(&got, 0xAA, sizeof(got));
+  for (int n = 0; n < 3; ++n) {
+    Outputs* const side = n < 2 ? &parts[n] : &got;
+    outs[n] = View(side->out, SKIPATTN_F32, 4, b, kHeads, kLength, kVDim);
+    lses[n] = View(side->lse, SKIPATTN_F32, 3, b, kHeads, kLength, 0);
+  }
+  merge.out_a = &outs[0];
+  merge.lse_a = &lses[0];
+  merge.out_b = &outs[1];
+  merge.lse_b = &lses[1];
+  merge.out = &outs[2];
+  merge.lse = &lses[2];
+  CHECK_OK(skipattn_merge(&merge));
+  CHECK(memcmp(&got, &want, sizeof(got)) == 0);
 }
 
 static void CompareInfo(void) {
@@ -318,6 +488,8 @@ int main(void) {
   }
   CompareOptions(&in);
   CompareScores(&in);
+  for (int bias = 0; bias < kBiases; ++bias) CompareBias(&in, bias);
+  ComparePartsOfKeys(&in);
   in.batch = 1;
   CompareTerm(&in, kDocumentsFromBoundaries);
   CompareInfo();

@@ -17,6 +17,8 @@ static int Names(skipattn_status status, const char* name) {
 // The handle must have become null as well.
 #define CHECK_NO_MASK(name, call) CHECK((mask = any, Names(call, name)) && mask == NULL)
 
+#define CHECK_NO_BIAS(name, call) CHECK((bias = some, Names(call, name)) && bias == NULL)
+
 static int Yes(void* context, int64_t b, int64_t h, int64_t i, int64_t j) {
   return context == NULL || b + h + i + j >= 0;
 }
@@ -30,6 +32,8 @@ int main(void) {
   skipattn_stats stats = SKIPATTN_STATS_INIT;
   skipattn_mask *any = NULL, *mask = NULL;
   skipattn_plan *plan = NULL, *other = NULL;
+  skipattn_bias *some = NULL, *bias = NULL;
+  skipattn_merge_args merge = SKIPATTN_MERGE_ARGS_INIT;
   size_t bytes = 0;
 
   CHECK_NAMES("tensor", skipattn_tensor_contiguous(NULL, &length, SKIPATTN_I64, 1, shape));
@@ -80,6 +84,18 @@ int main(void) {
   CHECK_NO_MASK("f", skipattn_mask_function(NULL, &tensor, &mask));
   CHECK_NAMES("mask", skipattn_mask_function(Yes, NULL, NULL));
 
+  skipattn_bias_free(NULL);
+  CHECK_OK(skipattn_bias_alibi(&tensor, NULL, &some));
+  CHECK_NO_BIAS("values", skipattn_bias_dense(NULL, "qk", &bias));
+  CHECK_NAMES("bias", skipattn_bias_dense(&tensor, "qk", NULL));
+  CHECK_NO_BIAS("slopes", skipattn_bias_alibi(NULL, NULL, &bias));
+  CHECK_NAMES("bias", skipattn_bias_alibi(&tensor, NULL, NULL));
+  CHECK_NO_BIAS("table", skipattn_bias_relative(NULL, NULL, &bias));
+  CHECK_NAMES("bias", skipattn_bias_relative(&tensor, NULL, NULL));
+  CHECK_NAMES("args", skipattn_merge(NULL));
+  CHECK(skipattn_merge(&merge) == SKIPATTN_INVALID_ARGUMENT);
+  CHECK(strncmp(skipattn_last_error(), "out_a: rank is 0", 16) == 0);
+
   // A mask that could not be made must not become "no mask".
   problem.batch = problem.heads = problem.kv_heads = problem.dim = problem.v_dim = 1;
   CHECK_NAMES("problem", skipattn_plan_create(NULL, any, NULL, &plan));
@@ -113,6 +129,7 @@ int main(void) {
   CHECK_NAMES("count", skipattn_config_count(NULL, NULL));
   CHECK_NAMES("name", skipattn_config_get(NULL, 0, NULL));
   skipattn_mask_free(any);
+  skipattn_bias_free(some);
   skipattn_plan_free(plan);
   return Summary();
 }

@@ -90,7 +90,7 @@ TEST(CConvertTest, ProblemsArrive) {
   given.q_dtype = SKIPATTN_F16;
   given.kv_dtype = SKIPATTN_BF16;
   given.out_dtype = SKIPATTN_I32;
-  given.has_sinks = 256;
+  given.has_sinks = given.has_bias = 256;
   Problem p;
   ASSERT_TRUE(ReadProblem(&given, &p).ok());
   const std::vector<int64_t> sizes = {p.batch, p.heads, p.kv_heads, p.q_len,
@@ -99,7 +99,7 @@ TEST(CConvertTest, ProblemsArrive) {
   EXPECT_EQ(p.q_dtype, DType::kF16);
   EXPECT_EQ(p.kv_dtype, DType::kBF16);
   EXPECT_EQ(p.out_dtype, DType::kI32);
-  EXPECT_TRUE(p.sinks);
+  EXPECT_TRUE(p.sinks && p.bias);
 
   struct Named {
     const char* name;
@@ -112,6 +112,8 @@ TEST(CConvertTest, ProblemsArrive) {
     bad.*one.field = 256;  // would be 0 in a byte
     EXPECT_TRUE(Complains(ReadProblem(&bad, &p), {std::string(one.name) + " is 256"}));
   }
+  given.reserved = 1;
+  EXPECT_TRUE(Complains(ReadProblem(&given, &p), {"problem: reserved is 1, expected 0"}));
 }
 
 void RunNothing(void*, int, skipattn_work, void*) {}
@@ -124,8 +126,11 @@ TEST(CConvertTest, OptionsArrive) {
   skipattn_options given = SKIPATTN_OPTIONS_INIT;
   AttentionOptions options;
   Allocator allocator;
-  ASSERT_TRUE(ReadOptions(nullptr, &options, &allocator).ok());
-  ASSERT_TRUE(ReadOptions(&given, &options, &allocator).ok());
+  Bias bias;
+  ASSERT_TRUE(ReadOptions(nullptr, &options, &bias, &allocator).ok());
+  ASSERT_TRUE(ReadOptions(&given, &options, &bias, &allocator).ok());
+  EXPECT_EQ(bias.term(), nullptr);
+  EXPECT_TRUE(options.bias_is_mask);
   EXPECT_FALSE(options.scale.has_value());
   EXPECT_TRUE(options.key_origin.empty() && options.target.empty() && options.config.empty());
   EXPECT_EQ(options.parallel_for.run, nullptr);
@@ -145,7 +150,13 @@ TEST(CConvertTest, OptionsArrive) {
   given.allocate = GiveNothing;
   given.deallocate = TakeNothing;
   given.parallel_for_context = given.allocator_context = &context;
-  ASSERT_TRUE(ReadOptions(&given, &options, &allocator).ok());
+  const float slope = 1;
+  const skipattn_bias handle = {bias::Alibi(ConstTensor(&slope, {1}))};
+  given.bias = &handle;
+  given.bias_not_mask = 256;
+  ASSERT_TRUE(ReadOptions(&given, &options, &bias, &allocator).ok());
+  EXPECT_EQ(bias.term(), handle.bias.term());
+  EXPECT_FALSE(options.bias_is_mask);
   EXPECT_EQ(options.scale, 0.0);
   EXPECT_EQ(options.softcap, 30);
   EXPECT_EQ(options.empty_rows, EmptyRows::kNan);
@@ -161,6 +172,9 @@ TEST(CConvertTest, OptionsArrive) {
   EXPECT_EQ(allocator.allocate, &GiveNothing);
   EXPECT_EQ(allocator.deallocate, &TakeNothing);
   EXPECT_EQ(allocator.context, &context);
+  given.reserved = 1;
+  EXPECT_TRUE(Complains(ReadOptions(&given, &options, &bias, &allocator),
+                        {"options: reserved is 1, expected 0"}));
 }
 
 TEST(CConvertTest, WrongOptionsAreErrors) {
@@ -215,8 +229,9 @@ TEST(CConvertTest, WrongOptionsAreErrors) {
 TEST(CConvertTest, RunArgsArrive) {
   float element = 0;
   alignas(64) char workspace[64];
-  skipattn_tensor tensors[6];
-  for (int n = 0; n < 6; ++n) tensors[n] = test::CView(ConstTensor(&element, {n + 1}));
+  skipattn_tensor tensors[13];
+  for (int n = 0; n < 13; ++n) tensors[n] = test::CView(ConstTensor(&element, {n + 1}));
+  skipattn_carry in = SKIPATTN_CARRY_INIT, out = SKIPATTN_CARRY_INIT;
   skipattn_run_args given = SKIPATTN_RUN_ARGS_INIT;
   RunArgs args;
   ASSERT_TRUE(ReadRunArgs(&given, &args).ok());
@@ -227,6 +242,11 @@ TEST(CConvertTest, RunArgsArrive) {
   given.out = &tensors[3];
   given.lse = &tensors[4];
   given.sinks = &tensors[5];
+  given.bias = &tensors[6];
+  in = {sizeof(in), &tensors[7], &tensors[8], &tensors[9]};
+  out = {sizeof(out), &tensors[10], &tensors[11], &tensors[12]};
+  given.carry_in = &in;
+  given.carry_out = &out;
   given.workspace = workspace;
   given.workspace_bytes = sizeof(workspace);
   given.threads = 7;
@@ -237,6 +257,19 @@ TEST(CConvertTest, RunArgsArrive) {
   EXPECT_EQ(args.out.shape[0], 4);
   EXPECT_EQ(args.lse.shape[0], 5);
   EXPECT_EQ(args.sinks.shape[0], 6);
+  EXPECT_EQ(args.bias.shape[0], 7);
+  EXPECT_EQ(args.carry_in.max.shape[0], 8);
+  EXPECT_EQ(args.carry_in.sum.shape[0], 9);
+  EXPECT_EQ(args.carry_in.out.shape[0], 10);
+  EXPECT_EQ(args.carry_out.max.shape[0], 11);
+  EXPECT_EQ(args.carry_out.sum.shape[0], 12);
+  EXPECT_EQ(args.carry_out.out.shape[0], 13);
+  tensors[8].rank = 9;
+  EXPECT_TRUE(Complains(ReadRunArgs(&given, &args), {"carry_in.sum: rank is 9"}));
+  tensors[8].rank = 1;
+  out.struct_size = 3;
+  EXPECT_TRUE(Complains(ReadRunArgs(&given, &args), {"carry_out", "SKIPATTN_CARRY_INIT"}));
+  given.carry_out = nullptr;
   EXPECT_EQ(args.workspace, workspace);
   EXPECT_EQ(args.workspace_bytes, sizeof(workspace));
   EXPECT_EQ(args.threads, 7);

@@ -34,9 +34,11 @@ inline testing::AssertionResult CComplains(skipattn_status status,
 
 struct CFree {
   void operator()(skipattn_mask* mask) const { skipattn_mask_free(mask); }
+  void operator()(skipattn_bias* bias) const { skipattn_bias_free(bias); }
   void operator()(skipattn_plan* plan) const { skipattn_plan_free(plan); }
 };
 using CMask = std::unique_ptr<skipattn_mask, CFree>;
+using CBias = std::unique_ptr<skipattn_bias, CFree>;
 using CPlan = std::unique_ptr<skipattn_plan, CFree>;
 
 inline CMask CausalMask() {
