@@ -119,7 +119,7 @@ def test_type_hints(tmp_path):
         "plan.run(1, 2, 3, return_lse=True, threads=None)\n"
         "sa.attention(1, 2, 3, layout='bthd')\n"
     )
-    modules = ["skipattn", "skipattn.bias", "skipattn.mask", "skipattn._attention", "skipattn.__main__"]
+    modules = ["skipattn", *(f"skipattn.{name}" for name in ("bias", "mask", "onnx", "_attention", "__main__"))]
     mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
     run(*mypy, *(f"-m{module}" for module in modules), cwd=tmp_path)
     run(*mypy, use, cwd=tmp_path)
