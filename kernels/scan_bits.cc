@@ -41,16 +41,22 @@ void ScanBits(const uint8_t* bytes, int64_t count, uint64_t* words) {
   }
 }
 
-void ScanFloats(const float* values, int64_t count, float most, uint64_t* words) {
+uint32_t ScanFloats(const float* values, int64_t count, float most, uint64_t* words) {
   const hn::CappedTag<float, 64> d;
   const size_t lanes = hn::Lanes(d);
-  const auto limit = hn::Set(d, most);
+  const auto limit = hn::Set(d, most), lowest = hn::Set(d, -hwy::HighestValue<float>());
+  const auto zero = hn::Zero(d);
   const size_t size = static_cast<size_t>(count);
+  auto finite_low = hn::FirstN(d, 0), nothing_adds = hn::FirstN(d, lanes);
   size_t t = 0;
   for (; t + 64 <= size; t += 64) {
     uint64_t word = 0;
     for (size_t part = 0; part < 64; part += lanes) {
-      const auto low = hn::Le(hn::LoadU(d, values + t + part), limit);
+      const auto v = hn::LoadU(d, values + t + part);
+      const auto low = hn::Le(v, limit);
+      finite_low = hn::Or(finite_low, hn::And(low, hn::Ge(v, lowest)));
+      // By what holds for no NaN: of NaN and 0 Highway's Ne says what the target does.
+      nothing_adds = hn::And(nothing_adds, hn::Or(low, hn::Eq(v, zero)));
       uint8_t mask[8] = {};
       hn::StoreMaskBits(d, low, mask);
       uint64_t bits;
@@ -59,11 +65,19 @@ void ScanFloats(const float* values, int64_t count, float most, uint64_t* words)
     }
     words[t / 64] = ~word;
   }
+  uint32_t found = (hn::AllFalse(d, finite_low) ? 0u : kFoundFiniteLow) |
+                   (hn::AllTrue(d, nothing_adds) ? 0u : kFoundNonzeroAbove);
   if (t < size) {
     uint64_t word = 0;
-    for (size_t n = t; n < size; ++n) word |= uint64_t{!(values[n] <= most)} << (n - t);
+    for (size_t n = t; n < size; ++n) {
+      const bool above = !(values[n] <= most);
+      word |= uint64_t{above} << (n - t);
+      if (above && values[n] != 0) found |= kFoundNonzeroAbove;
+      if (!above && values[n] >= -hwy::HighestValue<float>()) found |= kFoundFiniteLow;
+    }
     words[t / 64] = word;
   }
+  return found;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -83,12 +97,12 @@ ScanFunction ScanBitsFunction(int64_t target) { return SKIPATTN_FUNCTION_OF(targ
 
 HWY_EXPORT(ScanFloats);
 
-void ScanAbove(const float* values, int64_t count, float most, uint64_t* words) {
+uint32_t ScanAbove(const float* values, int64_t count, float most, uint64_t* words) {
   static const auto scan = [] {
     const int64_t usable = HWY_TARGETS & hwy::SupportedTargets();
     return SKIPATTN_FUNCTION_OF(usable & -usable, ScanFloats);  // the lowest bit is the best
   }();
-  scan(values, count, most, words);
+  return scan(values, count, most, words);
 }
 
 }  // namespace internal

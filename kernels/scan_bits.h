@@ -17,9 +17,13 @@ using ScanFunction = void (*)(const uint8_t* bytes, int64_t count, uint64_t* wor
 /// `count`.
 ScanFunction ScanBitsFunction(int64_t target);
 
+/// What there is among numbers that are compared with a limit: some up to it that are above -inf,
+/// some beyond it that are not 0. Joined by "or".
+enum Found : uint32_t { kFoundNothing = 0, kFoundFiniteLow = 1, kFoundNonzeroAbove = 2 };
+
 /// Bit t of `words` is whether element t is not `most` or less: NaN is above everything. By the
-/// best target of this CPU; bits beyond `count` are 0.
-void ScanAbove(const float* values, int64_t count, float most, uint64_t* words);
+/// best target of this CPU; bits beyond `count` are 0. Returns what was found.
+uint32_t ScanAbove(const float* values, int64_t count, float most, uint64_t* words);
 
 }  // namespace internal
 }  // namespace v0

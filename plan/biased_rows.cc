@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,18 +46,6 @@ bool AnyLow(const DenseView& view, const std::array<int64_t, 4>& sizes, ScanFunc
   });
 }
 
-/// Whether any number of a row is neither 0 nor one that masks. Without branches, and with a known
-/// stride of 1, so that compilers make vectors of it.
-template <typename Stride>
-bool AnyAdds(const float* row, int64_t keys, Stride stride) {
-  int adds = 0;
-  for (int64_t j = 0; j < keys; ++j) {
-    const float number = row[j * stride];
-    adds |= static_cast<int>(!(number <= kMostSoft)) & static_cast<int>(!(number == 0.0f));
-  }
-  return adds != 0;
-}
-
 /// Whether a bias can be soft or -inf anywhere, so that the plan must know where.
 bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options,
              ScanFunction scan) {
@@ -70,12 +58,13 @@ bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options
   return AnyLow(view, SizesOf(p), scan);
 }
 
-/// The pairs whose bias is above -inf, or not soft either.
-Mask MaskOf(const Problem& problem, const Bias& bias, Reads reads) {
+/// The pairs whose bias is above -inf, or not soft either. `found`: see DenseTerm.
+Mask MaskOf(const Problem& problem, const Bias& bias, Reads reads,
+            const std::shared_ptr<uint32_t>& found = nullptr) {
   MaskTerms terms;
   if (KindOf(bias) == BiasKind::kDense) {
     const ConstTensor values = bias::FourAxes(bias.term()->values, bias.term()->axes);
-    terms.terms.push_back(DenseTerm{values, "", reads});
+    terms.terms.push_back(DenseTerm{values, "", reads, found});
   } else {
     const BiasFormula formula(problem, bias);
     const float most = reads == Reads::kNotSoft ? kMostSoft : -INFINITY;
@@ -149,7 +138,8 @@ BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bia
                        const AttentionOptions& options, ScanFunction scan, bool may_mask)
     : problem_(problem),
       scan_(scan),
-      not_soft_(problem, may_mask ? mask & MaskOf(problem, bias, Reads::kNotSoft) : mask,
+      found_(std::make_shared<uint32_t>(kFoundNothing)),
+      not_soft_(problem, may_mask ? mask & MaskOf(problem, bias, Reads::kNotSoft, found_) : mask,
                 options.key_origin, scan) {
   if (!may_mask) return;
   not_masked_.emplace(problem, mask & MaskOf(problem, bias, Reads::kNotMasked), options.key_origin,
@@ -167,18 +157,13 @@ PlaneRows BiasedRows::Compile(int64_t b, int64_t h) {
 }
 
 bool BiasedRows::bias_adds_nothing() const {
-  if (!dense_.given() || has_soft_rows_) return false;
-  const DenseView view = ViewOf(dense_, "");
-  return !AnyRow(view, SizesOf(problem_), [&](int64_t first, int64_t keys) {
-    const float* row = reinterpret_cast<const float*>(view.data) + first;
-    return view.stride[3] == 1 ? AnyAdds(row, keys, std::integral_constant<int64_t, 1>())
-                               : AnyAdds(row, keys, view.stride[3]);
-  });
+  return dense_.given() && !has_soft_rows_ && (*found_ & kFoundNonzeroAbove) == 0;
 }
 
 /// Whether any of these rows may have soft keys.
 bool BiasedRows::HasSoft(int64_t b, int64_t h, const Runs& queries) const {
   if (!dense_.given()) return !queries.empty();
+  if ((*found_ & kFoundFiniteLow) == 0) return false;  // as of all masks that are made of -inf
   DenseView view = ViewOf(dense_, "");
   const int64_t keys = view.stride[3] == 0 ? 1 : problem_.k_len;
   std::vector<uint64_t> low(static_cast<size_t>(WordsFor(keys))), masked(low.size());

@@ -3,6 +3,7 @@
 #define SKIPATTN_PLAN_BIASED_ROWS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "kernels/scan_bits.h"
@@ -27,8 +28,8 @@ class BiasedRows {
 
   PlaneRows Compile(int64_t b, int64_t h);
 
-  /// Whether a dense bias is 0 for every pair that the rows compiled so far attend. Looks at all of
-  /// it.
+  /// Whether a dense bias is 0 or masks for every number that was looked at for the rows compiled
+  /// so far.
   bool bias_adds_nothing() const;
 
  private:
@@ -39,6 +40,7 @@ class BiasedRows {
 
   const Problem problem_;
   const ScanFunction scan_;
+  const std::shared_ptr<uint32_t> found_;  // what the numbers of a dense bias are, so far
   ConstTensor dense_;     // four axes; not given where no dense bias masks anything
   RowCompiler not_soft_;  // with keys whose bias is neither soft nor -inf
   std::optional<RowCompiler> not_masked_;  // with keys whose bias is not -inf

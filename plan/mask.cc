@@ -142,7 +142,7 @@ Mask DocumentsFromBoundaries(const ConstTensor& cu_seqlens_q, const ConstTensor&
 }
 
 Mask Dense(const ConstTensor& values, const std::string& axes) {
-  return Of(internal::DenseTerm{values, axes});
+  return Of(internal::DenseTerm{values, axes, internal::Reads::kBool, nullptr});
 }
 
 Mask Blocks(const ConstTensor& values, const std::string& axes, int64_t block_q, int64_t block_k) {

@@ -62,6 +62,7 @@ struct DenseTerm {
   ConstTensor values;
   std::string axes;
   Reads reads = Reads::kBool;
+  std::shared_ptr<uint32_t> found;  // of a bias: gathers what the scans of its numbers find
 };
 
 /// The element of block (i / block_q, j / block_k).
@@ -128,6 +129,7 @@ struct DenseView {
   const uint8_t* data = nullptr;  // the floats of a bias too
   int64_t stride[4] = {};
   Reads reads = Reads::kBool;
+  uint32_t* found = nullptr;  // see DenseTerm
 
   /// Of bools.
   bool At(int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -150,6 +152,7 @@ inline DenseView ViewOf(const ConstTensor& values, const std::string& given_axes
 inline DenseView ViewOf(const DenseTerm& term) {
   DenseView view = ViewOf(term.values, term.axes);
   view.reads = term.reads;
+  view.found = term.found.get();
   return view;
 }
 

@@ -86,9 +86,11 @@ void ScanElements(const DenseView& view, int64_t first, int64_t stride, int64_t 
   };
   if (view.reads == Reads::kBool) return scan_with(view.data + first, scan);
   const float most = view.reads == Reads::kNotSoft ? kMostSoft : -INFINITY;
-  scan_with(
-      reinterpret_cast<const float*>(view.data) + first,
-      [&](const float* data, int64_t size, uint64_t* to) { ScanAbove(data, size, most, to); });
+  scan_with(reinterpret_cast<const float*>(view.data) + first,
+            [&](const float* data, int64_t size, uint64_t* to) {
+              const uint32_t found = ScanAbove(data, size, most, to);
+              if (view.found != nullptr) *view.found |= found;
+            });
 }
 
 Runs BoolRuns(const uint8_t* data, int64_t stride, int64_t count, ScanFunction scan) {

@@ -128,13 +128,38 @@ TEST(ScanAboveTest, EveryElementByItself) {
       constexpr uint64_t kUntouched = 0x5a5a5a5a5a5a5a5a;
       const size_t size = static_cast<size_t>((count + 63) / 64);
       std::vector<uint64_t> words(size + 1, kUntouched), expected(size);
+      uint32_t found = kFoundNothing;
       for (int64_t t = 0; t < count; ++t) {
-        const bool above = !(values[static_cast<size_t>(t) + 1] <= most);
+        const float value = values[static_cast<size_t>(t) + 1];
+        if (!(value <= most) && value != 0) found |= kFoundNonzeroAbove;
+        if (value <= most && value > -INFINITY) found |= kFoundFiniteLow;
+        const bool above = !(value <= most);
         expected[static_cast<size_t>(t / 64)] |= uint64_t{above} << (t % 64);
       }
       expected.push_back(kUntouched);
-      ScanAbove(values.data() + 1, count, most, words.data());
+      EXPECT_EQ(ScanAbove(values.data() + 1, count, most, words.data()), found);
       EXPECT_EQ(words, expected) << count << " above " << most;
+    }
+  }
+}
+
+TEST(ScanAboveTest, OneNumberIsFoundAnywhere) {
+  for (const int64_t count : {1, 64, 65, 200}) {
+    for (int64_t t = 0; t < count; ++t) {
+      std::vector<float> values(static_cast<size_t>(count));
+      std::vector<uint64_t> words(static_cast<size_t>((count + 63) / 64));
+      float& one = values[static_cast<size_t>(t)];
+      const auto found = [&](float value) {
+        one = value;
+        return ScanAbove(values.data(), count, -1e30f, words.data());
+      };
+      EXPECT_EQ(found(-0.0f), uint32_t{kFoundNothing});
+      EXPECT_EQ(found(-INFINITY), uint32_t{kFoundNothing});
+      EXPECT_EQ(found(-1e30f), uint32_t{kFoundFiniteLow});
+      EXPECT_EQ(found(std::numeric_limits<float>::lowest()), uint32_t{kFoundFiniteLow});
+      EXPECT_EQ(found(1e-45f), uint32_t{kFoundNonzeroAbove});
+      EXPECT_EQ(found(NAN), uint32_t{kFoundNonzeroAbove});
+      EXPECT_EQ(found(INFINITY), uint32_t{kFoundNonzeroAbove});
     }
   }
 }
