@@ -23,7 +23,7 @@ struct ExplainFlags {
   RunFlags run;
   std::vector<int64_t> key_lengths, prefix, documents;
   std::vector<std::string> key_range, window;
-  std::string causal, dense, axes, svg;
+  std::string causal, dense, axes, bias, bias_axes, svg;
   double padding = 0;
   int64_t entry = 0, head = 0;
   bool json = false;
@@ -32,7 +32,7 @@ struct ExplainFlags {
 // The mask of the flags. It borrows the arrays, so it stays where it is.
 class FlagMask {
  public:
-  FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyBools& dense,
+  FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyArray& dense,
            const Problem& problem);
   FlagMask(const FlagMask&) = delete;
   FlagMask& operator=(const FlagMask&) = delete;
@@ -71,7 +71,7 @@ mask::Diagonal DiagonalOf(const std::string& flag, const std::string& text) {
   return offset;
 }
 
-FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyBools& dense,
+FlagMask::FlagMask(const CLI::App& command, const ExplainFlags& flags, const NpyArray& dense,
                    const Problem& problem)
     : key_lengths_(flags.key_lengths), prefix_(flags.prefix) {
   if (!key_lengths_.empty()) mask &= mask::KeyLengths(key_lengths_);
@@ -138,6 +138,8 @@ std::string JsonOf(const Plan& plan) {
   const PlanStats stats = plan.stats();
   nlohmann::ordered_json json;
   json["mask"] = plan.impl().data.mask;
+  json["bias"] = plan.impl().data.bias;
+  json["needs_bias"] = stats.needs_bias;
   json["live_pairs"] = stats.live_pairs;
   json["dense_pairs"] = stats.dense_pairs;
   json["live_share"] = static_cast<double>(stats.live_pairs) /
@@ -153,15 +155,18 @@ std::string JsonOf(const Plan& plan) {
   return json.dump();
 }
 
-// Sizes that no flag gives follow the mask's arrays.
-void FollowMask(const CLI::App& command, const NpyBools& dense, ExplainFlags* flags) {
-  SizeFlags& sizes = flags->sizes;
-  if (command.count("--batch") == 0) {
-    const size_t entries =
-        std::max({flags->key_lengths.size(), flags->key_range.size(), flags->prefix.size()});
-    sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
-  }
-  const std::string axes = flags->axes.empty() ? "bhqk" : flags->axes;
+// Sizes that no flag gives follow the arrays.
+void FollowEntries(const CLI::App& command, ExplainFlags* flags) {
+  if (command.count("--batch") > 0) return;
+  const size_t entries =
+      std::max({flags->key_lengths.size(), flags->key_range.size(), flags->prefix.size()});
+  flags->sizes.batch = std::max<int64_t>(1, static_cast<int64_t>(entries));
+}
+
+void FollowArray(const CLI::App& command, const NpyArray& dense, const std::string& given_axes,
+                 SizeFlags* of) {
+  SizeFlags& sizes = *of;
+  const std::string axes = given_axes.empty() ? "bhqk" : given_axes;
   if (dense.shape.size() != axes.size()) return;  // planning says what is wrong
   const auto follow = [&](const char* flag, char axis, int64_t* size) {
     const size_t at = axes.find(axis);
@@ -189,12 +194,22 @@ void WriteSvg(const Plan& plan, const ExplainFlags& flags) {
 }
 
 void Explain(const CLI::App& command, ExplainFlags flags) {
-  NpyBools dense;
-  if (!flags.dense.empty()) dense = ValueOf(command, ReadNpyBools(flags.dense));
-  FollowMask(command, dense, &flags);
+  NpyArray dense, numbers;
+  FollowEntries(command, &flags);
+  if (!flags.dense.empty()) {
+    dense = ValueOf(command, ReadNpy("dense", flags.dense, DType::kBool));
+    FollowArray(command, dense, flags.axes, &flags.sizes);
+  }
+  Bias bias;
+  if (!flags.bias.empty()) {
+    numbers = ValueOf(command, ReadNpy("bias", flags.bias, DType::kF32));
+    FollowArray(command, numbers, flags.bias_axes, &flags.sizes);
+    bias = bias::Dense(numbers.View(), flags.bias_axes);
+  }
   const Problem problem = flags.sizes.ToProblem();
   const FlagMask flag_mask(command, flags, dense, problem);
-  const Plan plan = ValueOf(command, MakePlan(problem, flag_mask.mask, flags.run.ToOptions()));
+  const Plan plan =
+      ValueOf(command, MakePlan(problem, flag_mask.mask, bias, flags.run.ToOptions()));
   if (!flags.svg.empty()) WriteSvg(plan, flags);
   if (flags.json) {
     std::cout << JsonOf(plan) << "\n";
@@ -246,6 +261,13 @@ void AddMaskFlags(CLI::App* command, ExplainFlags* flags) {
       ->type_name("FILE.npy");
   command->add_option("--axes", flags->axes, "Which of bhqk its axes are: bk, qk, hqk, ...")
       ->needs("--dense")
+      ->type_name("AXES");
+  command
+      ->add_option("--bias", flags->bias,
+                   "An array of float32 that is added to the scores; its -inf mask")
+      ->type_name("FILE.npy");
+  command->add_option("--bias-axes", flags->bias_axes, "Which of bhqk its axes are")
+      ->needs("--bias")
       ->type_name("AXES");
 }
 

@@ -13,10 +13,6 @@
 namespace skipattn::cli {
 namespace {
 
-Status Wrong(const std::string& path, const std::string& what) {
-  return Status::InvalidArgument("dense: " + path + " " + what);
-}
-
 // Where the header begins and ends; {0, 0} where this is no such file.
 std::pair<size_t, size_t> HeaderOf(const std::string& bytes) {
   if (bytes.size() < 12 || std::string_view(bytes).substr(0, 6) != "\x93NUMPY") return {0, 0};
@@ -43,10 +39,10 @@ bool ParseShape(const std::string& text, std::vector<int64_t>* shape) {
 
 }  // namespace
 
-ConstTensor NpyBools::View() const {
+ConstTensor NpyArray::View() const {
   ConstTensor view;
-  view.data = values.data();
-  view.dtype = DType::kBool;
+  view.data = bytes.data();
+  view.dtype = dtype;
   view.rank = static_cast<int>(shape.size());
   int64_t step = 1;
   for (size_t n = 0; n < shape.size(); ++n) {
@@ -58,38 +54,46 @@ ConstTensor NpyBools::View() const {
   return view;
 }
 
-Result<NpyBools> ReadNpyBools(const std::string& path) {
+Result<NpyArray> ReadNpy(const std::string& flag, const std::string& path, DType dtype) {
+  const auto wrong = [&](const std::string& what) {
+    return Status::InvalidArgument(flag + ": " + path + " " + what);
+  };
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Wrong(path, "cannot be read");
+  if (!file) return wrong("cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const auto [begin, end] = HeaderOf(bytes);
-  if (end == 0) return Wrong(path, "is no .npy file; numpy.save writes them");
+  if (end == 0) return wrong("is no .npy file; numpy.save writes them");
   const std::string header = bytes.substr(begin, end - begin);
   std::smatch descr, order, shape;
   if (!std::regex_search(header, descr, std::regex("'descr': *'([^']*)'")) ||
       !std::regex_search(header, order, std::regex("'fortran_order': *(True|False)")) ||
       !std::regex_search(header, shape, std::regex("'shape': *\\(([0-9, ]*)\\)"))) {
-    return Wrong(path, "has a header that names no type, order and shape of one array");
+    return wrong("has a header that names no type, order and shape of one array");
   }
-  if (descr[1] != "|b1" && descr[1] != "?") {
-    return Wrong(path, "holds elements of type " + descr[1].str() +
-                           ", a mask is made of bools: save mask.astype(bool), or mask == 0 where "
-                           "0 means attend");
+  if (dtype == DType::kF32 && descr[1] != "<f4") {
+    return wrong("holds elements of type " + descr[1].str() +
+                 ", a bias is made of float32: save bias.astype('float32')");
   }
-  NpyBools array;
+  if (dtype == DType::kBool && descr[1] != "|b1" && descr[1] != "?") {
+    return wrong("holds elements of type " + descr[1].str() +
+                 ", a mask is made of bools: save mask.astype(bool), or mask == 0 where "
+                 "0 means attend");
+  }
+  NpyArray array;
+  array.dtype = dtype;
   array.fortran_order = order[1] == "True";
   if (!ParseShape(shape[1], &array.shape) || array.shape.empty() || array.shape.size() > 4) {
-    return Wrong(path, "has the shape (" + shape[1].str() + "), expected one to four axes");
+    return wrong("has the shape (" + shape[1].str() + "), expected one to four axes");
   }
-  size_t count = 1;
+  size_t count = DTypeSize(dtype);
   for (const int64_t size : array.shape) {
     const size_t n = static_cast<size_t>(size);
-    if (n != 0 && count > bytes.size() / n) return Wrong(path, "is cut off");
+    if (n != 0 && count > bytes.size() / n) return wrong("is cut off");
     count *= n;
   }
-  if (bytes.size() - end < count) return Wrong(path, "is cut off");
-  array.values.assign(bytes.begin() + static_cast<ptrdiff_t>(end),
-                      bytes.begin() + static_cast<ptrdiff_t>(end + count));
+  if (bytes.size() - end < count) return wrong("is cut off");
+  array.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(end),
+                     bytes.begin() + static_cast<ptrdiff_t>(end + count));
   return array;
 }
 

@@ -1,4 +1,4 @@
-// Arrays of bools from NumPy's .npy files.
+// Arrays of bools and floats from NumPy's .npy files.
 #ifndef SKIPATTN_CLI_NPY_H_
 #define SKIPATTN_CLI_NPY_H_
 
@@ -10,18 +10,20 @@
 
 namespace skipattn::cli {
 
-/// The bools of a file and their sizes.
-struct NpyBools {
-  std::vector<uint8_t> values;
+/// The elements of a file and their sizes.
+struct NpyArray {
+  DType dtype = DType::kBool;
+  std::vector<uint8_t> bytes;
   std::vector<int64_t> shape;
   bool fortran_order = false;
 
-  /// Of `values`, which it borrows.
+  /// Of `bytes`, which it borrows.
   ConstTensor View() const;
 };
 
-/// Reads a file of one to four axes, of any format version. The error says what is wrong with it.
-Result<NpyBools> ReadNpyBools(const std::string& path);
+/// Reads a file of one to four axes of bools (a mask) or float32 (a bias), of any format version.
+/// The error begins with `flag` and says what is wrong with the file.
+Result<NpyArray> ReadNpy(const std::string& flag, const std::string& path, DType dtype);
 
 }  // namespace skipattn::cli
 

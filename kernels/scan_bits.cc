@@ -45,8 +45,9 @@ uint32_t ScanFloats(const float* values, int64_t count, float most, uint64_t* wo
   const hn::CappedTag<float, 64> d;
   const size_t lanes = hn::Lanes(d);
   const auto limit = hn::Set(d, most), lowest = hn::Set(d, -hwy::HighestValue<float>());
-  const auto zero = hn::Zero(d);
+  const auto zero = hn::Zero(d), large = hn::Set(d, kLooksMasking);
   const size_t size = static_cast<size_t>(count);
+  auto large_above = hn::FirstN(d, 0);
   auto finite_low = hn::FirstN(d, 0), nothing_adds = hn::FirstN(d, lanes);
   size_t t = 0;
   for (; t + 64 <= size; t += 64) {
@@ -57,6 +58,7 @@ uint32_t ScanFloats(const float* values, int64_t count, float most, uint64_t* wo
       finite_low = hn::Or(finite_low, hn::And(low, hn::Ge(v, lowest)));
       // By what holds for no NaN: of NaN and 0 Highway's Ne says what the target does.
       nothing_adds = hn::And(nothing_adds, hn::Or(low, hn::Eq(v, zero)));
+      large_above = hn::Or(large_above, hn::AndNot(low, hn::Le(v, large)));
       uint8_t mask[8] = {};
       hn::StoreMaskBits(d, low, mask);
       uint64_t bits;
@@ -66,13 +68,15 @@ uint32_t ScanFloats(const float* values, int64_t count, float most, uint64_t* wo
     words[t / 64] = ~word;
   }
   uint32_t found = (hn::AllFalse(d, finite_low) ? 0u : kFoundFiniteLow) |
-                   (hn::AllTrue(d, nothing_adds) ? 0u : kFoundNonzeroAbove);
+                   (hn::AllTrue(d, nothing_adds) ? 0u : kFoundNonzeroAbove) |
+                   (hn::AllFalse(d, large_above) ? 0u : kFoundLargeAbove);
   if (t < size) {
     uint64_t word = 0;
     for (size_t n = t; n < size; ++n) {
       const bool above = !(values[n] <= most);
       word |= uint64_t{above} << (n - t);
       if (above && values[n] != 0) found |= kFoundNonzeroAbove;
+      if (above && values[n] <= kLooksMasking) found |= kFoundLargeAbove;
       if (!above && values[n] >= -hwy::HighestValue<float>()) found |= kFoundFiniteLow;
     }
     words[t / 64] = word;

@@ -17,9 +17,15 @@ using ScanFunction = void (*)(const uint8_t* bytes, int64_t count, uint64_t* wor
 /// `count`.
 ScanFunction ScanBitsFunction(int64_t target);
 
-/// What there is among numbers that are compared with a limit: some up to it that are above -inf,
-/// some beyond it that are not 0. Joined by "or".
-enum Found : uint32_t { kFoundNothing = 0, kFoundFiniteLow = 1, kFoundNonzeroAbove = 2 };
+/// What there is among numbers that are compared with a limit: some up to it that are above -inf;
+/// beyond it some that are not 0, and some that look as if they should mask. Joined by "or".
+enum Found : uint32_t {
+  kFoundNothing = 0,
+  kFoundFiniteLow = 1,
+  kFoundNonzeroAbove = 2,
+  kFoundLargeAbove = 4  // kLooksMasking or less
+};
+inline constexpr float kLooksMasking = -1e4f;
 
 /// Bit t of `words` is whether element t is not `most` or less: NaN is above everything. By the
 /// best target of this CPU; bits beyond `count` are 0. Returns what was found.

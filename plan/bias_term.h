@@ -32,6 +32,9 @@ inline Problem WithBias(Problem problem, const Bias& bias) {
   return problem;
 }
 
+/// A bias as people write it; "" where there is none.
+std::string BiasText(const Bias& bias);
+
 /// Whether a bias fits the problem; after it the arrays can be read without a check. The message
 /// names the argument, what it was and what it should be.
 Status CheckBias(const Problem& problem, const Bias& bias);

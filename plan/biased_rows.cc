@@ -47,14 +47,15 @@ bool AnyLow(const DenseView& view, const std::array<int64_t, 4>& sizes, ScanFunc
 }
 
 /// Whether a bias can be soft or -inf anywhere, so that the plan must know where.
-bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options,
-             ScanFunction scan) {
+bool MayMask(const Problem& p, const Bias& bias, const AttentionOptions& options, ScanFunction scan,
+             uint32_t* found) {
   const BiasKind kind = KindOf(bias);
   if (kind == BiasKind::kNone || p.batch == 0 || p.q_len == 0 || p.k_len == 0) return false;
   if (kind != BiasKind::kDense) return BiasFormula(p, bias).MayBeSoft();
   if (!options.bias_is_mask) return false;
   DenseView view = ViewOf(bias::FourAxes(bias.term()->values, bias.term()->axes), "");
   view.reads = Reads::kNotSoft;
+  view.found = found;
   return AnyLow(view, SizesOf(p), scan);
 }
 
@@ -132,13 +133,20 @@ PlaneRows Merge(PlaneRows some, const PlaneRows& all) {
 
 BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
                        const AttentionOptions& options, ScanFunction scan)
-    : BiasedRows(problem, mask, bias, options, scan, MayMask(problem, bias, options, scan)) {}
+    : BiasedRows(problem, mask, bias, options, scan, std::make_shared<uint32_t>(kFoundNothing)) {}
 
 BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
-                       const AttentionOptions& options, ScanFunction scan, bool may_mask)
+                       const AttentionOptions& options, ScanFunction scan,
+                       std::shared_ptr<uint32_t> found)
+    : BiasedRows(problem, mask, bias, options, scan, found,
+                 MayMask(problem, bias, options, scan, found.get())) {}
+
+BiasedRows::BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
+                       const AttentionOptions& options, ScanFunction scan,
+                       std::shared_ptr<uint32_t> found, bool may_mask)
     : problem_(problem),
       scan_(scan),
-      found_(std::make_shared<uint32_t>(kFoundNothing)),
+      found_(std::move(found)),
       not_soft_(problem, may_mask ? mask & MaskOf(problem, bias, Reads::kNotSoft, found_) : mask,
                 options.key_origin, scan) {
   if (!may_mask) return;
@@ -159,6 +167,8 @@ PlaneRows BiasedRows::Compile(int64_t b, int64_t h) {
 bool BiasedRows::bias_adds_nothing() const {
   return dense_.given() && !has_soft_rows_ && (*found_ & kFoundNonzeroAbove) == 0;
 }
+
+bool BiasedRows::bias_looks_masking() const { return (*found_ & kFoundLargeAbove) != 0; }
 
 /// Whether any of these rows may have soft keys.
 bool BiasedRows::HasSoft(int64_t b, int64_t h, const Runs& queries) const {

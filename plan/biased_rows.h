@@ -32,9 +32,15 @@ class BiasedRows {
   /// so far.
   bool bias_adds_nothing() const;
 
+  /// Whether there are numbers that are large and negative, and yet mask nothing: -1e9, -1e4.
+  bool bias_looks_masking() const;
+
  private:
   BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
-             const AttentionOptions& options, ScanFunction scan, bool may_mask);
+             const AttentionOptions& options, ScanFunction scan, std::shared_ptr<uint32_t> found);
+  BiasedRows(const Problem& problem, const Mask& mask, const Bias& bias,
+             const AttentionOptions& options, ScanFunction scan, std::shared_ptr<uint32_t> found,
+             bool may_mask);
 
   bool HasSoft(int64_t b, int64_t h, const Runs& queries) const;
 

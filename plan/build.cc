@@ -13,6 +13,7 @@ PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOpti
   PlanData plan;
   plan.problem = problem;
   plan.mask = MaskText(mask);
+  plan.bias = BiasText(bias);
   BiasedRows rows(problem, mask, bias, options, scan);
   params.heads = rows.per_head() ? 1 : problem.heads / problem.kv_heads;
   params.skipping = options.skipping;
@@ -26,6 +27,7 @@ PlanData BuildPlan(const Problem& problem, const Mask& mask, const AttentionOpti
     }
   }
   plan.bias_adds_nothing = rows.bias_adds_nothing();
+  plan.bias_looks_masking = rows.bias_looks_masking();
   if (problem.batch > 0) CutTasks(threads, plan);
   return plan;
 }

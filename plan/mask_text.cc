@@ -1,9 +1,10 @@
-// A mask expression as people write it.
+// A mask expression, and a bias, as people write them.
 #include <cstddef>
 #include <string>
 #include <type_traits>
 #include <variant>
 
+#include "plan/bias_term.h"
 #include "plan/mask_terms.h"
 
 namespace skipattn {
@@ -79,6 +80,21 @@ std::string MaskText(const Mask& mask) {
     text = text.substr(1, text.size() - 2);
   if (text.size() > kMostText) text = text.substr(0, kMostText) + " ...";
   return text;
+}
+
+std::string BiasText(const Bias& bias) {
+  const BiasTerm* term = bias.term();
+  switch (KindOf(bias)) {
+    case BiasKind::kDense:
+      return "dense" + Parenthesized(term->axes);
+    case BiasKind::kAlibi:
+      return "alibi" + Parenthesized(DiagonalText(term->diagonal, ""));
+    case BiasKind::kRelative:
+      return "relative(table of " + std::to_string(term->values.shape[1]) +
+             DiagonalText(term->diagonal, ", ") + ")";
+    default:
+      return "";
+  }
 }
 
 }  // namespace internal

@@ -41,14 +41,16 @@ struct Split {
 struct PlanData {
   Problem problem;
   std::string mask;   // its expression, for people
+  std::string bias;   // likewise, "" where the plan knows of none
   TileParams params;  // params.heads = heads of a slot
   int64_t slots = 0;
   int64_t batch_planes = 1, head_planes = 1;  // distinct ones; 1 or B, 1 or slots
   std::vector<Plane> planes;                  // [batch_planes][head_planes]
   std::vector<Task> tasks;                    // in the order to take them
   std::vector<Split> splits;
-  size_t state_floats = 0;         // of all splits
-  bool bias_adds_nothing = false;  // a dense bias was given that is 0 wherever it does not mask
+  size_t state_floats = 0;          // of all splits
+  bool bias_adds_nothing = false;   // a dense bias was given that is 0 wherever it does not mask
+  bool bias_looks_masking = false;  // it has numbers like -1e9, which do not mask
 
   const Plane& PlaneOf(int64_t b, int64_t slot) const {
     return planes[static_cast<size_t>((batch_planes > 1 ? b : 0) * head_planes +

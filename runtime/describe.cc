@@ -18,6 +18,31 @@ std::string Percent(int64_t part, int64_t whole) {
   return Percent(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0);
 }
 
+/// Of a bias, and what of it the plan knows; "" without one.
+std::string BiasLines(const Plan& plan) {
+  const internal::PlanData& data = plan.impl().data;
+  std::string text;
+  if (!data.bias.empty()) {
+    text = "bias      " + data.bias;
+    if (data.bias_adds_nothing) {
+      text += ", which only masks: the runs need not bring it";
+    } else if (data.problem.bias) {
+      text += ", whose values the runs bring";
+    }
+  } else if (data.problem.bias) {
+    text = "bias      brought by the runs, nothing known yet: what it masks is not skipped";
+  } else {
+    return "";
+  }
+  if (data.bias_looks_masking) {
+    text +=
+        "\nwarning   the bias has numbers of -10000 and less that are added like any other: they "
+        "do "
+        "not mask, and nothing is skipped for them; -inf masks";
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string Plan::Describe() const {
@@ -33,7 +58,7 @@ std::string Plan::Describe() const {
           ", " + DTypeName(p.q_dtype) + "\n";
   text += "live      " + to_string(s.live_pairs) + " of " + to_string(s.dense_pairs) + " pairs (" +
           Percent(s.live_pairs, s.dense_pairs) + ")\n";
-  text += "mask      " + impl_->data.mask + "\n";
+  text += "mask      " + impl_->data.mask + "\n" + BiasLines(*this);
   text += "work      " + Percent(share) + " of that without a mask, as predicted\n";
   text += "blocks    " + to_string(s.skipped_blocks) + " skipped (" +
           Percent(s.skipped_blocks, blocks) + "), " + to_string(s.full_blocks) + " full, " +

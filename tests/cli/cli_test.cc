@@ -1,6 +1,7 @@
 // The built command, run as a user runs it.
 #include <sys/wait.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -258,6 +259,28 @@ TEST(Explain, DrawsAMaskFromAFile) {
   std::remove(npy.c_str());
   std::remove(svg.c_str());
   ExpectUsageError("explain --dense " + npy, "--dense");
+}
+
+TEST(Explain, TellsWhatABiasFromAFileMasks) {
+  const std::string npy = TempFile(".npy");
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+  const float numbers[6] = {0, -INFINITY, -INFINITY, 0, -1e9f, 0};
+  std::ofstream(npy, std::ios::binary)
+      << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(dict.size()) << '\0' << dict
+      << std::string(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  const Output output = Skipattn("explain --json --bias " + npy + " --bias-axes qk");
+  ASSERT_EQ(output.code, 0) << output.err;
+  const Json line = Json::parse(output.out);
+  EXPECT_EQ(line["bias"], "dense(qk)");
+  EXPECT_EQ(line["needs_bias"], true);
+  EXPECT_EQ(line["live_pairs"], 4);
+  EXPECT_EQ(line["dense_pairs"], 6);
+  EXPECT_NE(Skipattn("explain --bias " + npy + " --bias-axes qk").out.find("-inf masks"),
+            std::string::npos);
+  ExpectUsageError("explain --bias " + npy, "axes");
+  ExpectUsageError("explain --dense " + npy + " --axes qk", "bool");
+  ExpectUsageError("explain --bias-axes qk", "--bias");
+  std::remove(npy.c_str());
 }
 
 TEST(Explain, TextForPeople) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 namespace skipattn::cli {
@@ -22,11 +23,11 @@ std::string Dict(const std::string& descr, const std::string& shape, bool fortra
          ", 'shape': (" + shape + "), }   \n";
 }
 
-Result<NpyBools> Read(const std::string& bytes) {
+Result<NpyArray> Read(const std::string& bytes, DType dtype = DType::kBool) {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string path = ::testing::TempDir() + "skipattn_npy_" + test->name() + ".npy";
   std::ofstream(path, std::ios::binary) << bytes;
-  Result<NpyBools> array = ReadNpyBools(path);
+  Result<NpyArray> array = ReadNpy("dense", path, dtype);
   std::remove(path.c_str());
   return array;
 }
@@ -38,7 +39,7 @@ TEST(NpyTest, ReadsBothOrdersAndVersions) {
       const auto array = Read(Header(Dict("|b1", "2, 3", fortran), version) + elements);
       ASSERT_TRUE(array.ok()) << array.status().message();
       EXPECT_EQ(array->shape, (std::vector<int64_t>{2, 3}));
-      EXPECT_EQ(array->values, (std::vector<uint8_t>{1, 0, 1, 0, 0, 1}));
+      EXPECT_EQ(array->bytes, (std::vector<uint8_t>{1, 0, 1, 0, 0, 1}));
       const ConstTensor view = array->View();
       EXPECT_EQ(view.rank, 2);
       EXPECT_EQ(view.stride[0], fortran ? 1 : 3);
@@ -47,6 +48,22 @@ TEST(NpyTest, ReadsBothOrdersAndVersions) {
   }
   EXPECT_EQ(Read(Header(Dict("|b1", "4,")) + elements)->shape, (std::vector<int64_t>{4}));
   EXPECT_EQ(Read(Header(Dict("|b1", "0, 9")))->shape, (std::vector<int64_t>{0, 9}));
+}
+
+TEST(NpyTest, ReadsFloats) {
+  const float numbers[3] = {1.5f, -2.0f, 0.25f};
+  const std::string bytes(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  const auto array = Read(Header(Dict("<f4", "3,")) + bytes, DType::kF32);
+  ASSERT_TRUE(array.ok()) << array.status().message();
+  const ConstTensor view = array->View();
+  EXPECT_EQ(view.dtype, DType::kF32);
+  EXPECT_EQ(std::memcmp(view.data, numbers, sizeof(numbers)), 0);
+  const auto expect = [](const Result<NpyArray>& wrong, const std::string& word) {
+    ASSERT_FALSE(wrong.ok()) << word;
+    EXPECT_NE(wrong.status().message().find(word), std::string::npos) << wrong.status().message();
+  };
+  expect(Read(Header(Dict("<f8", "1,")) + "12345678", DType::kF32), "astype('float32')");
+  expect(Read(Header(Dict("<f4", "2,")) + "1234567", DType::kF32), "cut off");
 }
 
 TEST(NpyTest, ErrorsSayWhatIsWrong) {
@@ -64,7 +81,7 @@ TEST(NpyTest, ErrorsSayWhatIsWrong) {
   expect(Header(Dict("|b1", "1, 1, 1, 1, 1")) + "1", "one to four axes");
   expect(Header(Dict("|b1", "3, 3")) + "12345678", "cut off");
   expect(Header(Dict("|b1", "4294967296, 4294967296")) + "1", "cut off");
-  EXPECT_NE(ReadNpyBools("/no/such.npy").status().message().find("/no/such.npy"),
+  EXPECT_NE(ReadNpy("dense", "/no/such.npy", DType::kBool).status().message().find("/no/such.npy"),
             std::string::npos);
 }
 

@@ -133,6 +133,7 @@ TEST(ScanAboveTest, EveryElementByItself) {
         const float value = values[static_cast<size_t>(t) + 1];
         if (!(value <= most) && value != 0) found |= kFoundNonzeroAbove;
         if (value <= most && value > -INFINITY) found |= kFoundFiniteLow;
+        if (value > most && value <= -1e4f) found |= kFoundLargeAbove;
         const bool above = !(value <= most);
         expected[static_cast<size_t>(t / 64)] |= uint64_t{above} << (t % 64);
       }
@@ -157,6 +158,8 @@ TEST(ScanAboveTest, OneNumberIsFoundAnywhere) {
       EXPECT_EQ(found(-INFINITY), uint32_t{kFoundNothing});
       EXPECT_EQ(found(-1e30f), uint32_t{kFoundFiniteLow});
       EXPECT_EQ(found(std::numeric_limits<float>::lowest()), uint32_t{kFoundFiniteLow});
+      EXPECT_EQ(found(-1e4f), uint32_t{kFoundNonzeroAbove | kFoundLargeAbove});
+      EXPECT_EQ(found(-9999.0f), uint32_t{kFoundNonzeroAbove});
       EXPECT_EQ(found(1e-45f), uint32_t{kFoundNonzeroAbove});
       EXPECT_EQ(found(NAN), uint32_t{kFoundNonzeroAbove});
       EXPECT_EQ(found(INFINITY), uint32_t{kFoundNonzeroAbove});

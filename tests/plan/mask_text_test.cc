@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/bias_term.h"
 #include "plan/mask_terms.h"
 
 namespace skipattn::internal {
@@ -39,6 +40,17 @@ TEST(MaskTextTest, ParenthesesWhereTheyAreNeeded) {
   EXPECT_EQ(MaskText(~(n & causal)), "~(key_lengths & causal)");
   EXPECT_EQ(MaskText(~Mask() | n), "~everything | key_lengths");
   EXPECT_EQ(MaskText(~(n | causal)), "~(key_lengths | causal)");
+}
+
+TEST(BiasTextTest, ReadsAsItIsWritten) {
+  const float numbers[12] = {};
+  EXPECT_EQ(BiasText({}), "");
+  EXPECT_EQ(BiasText(bias::Dense(ConstTensor(numbers, {1, 1, 3, 4}))), "dense");
+  EXPECT_EQ(BiasText(bias::Dense(ConstTensor(numbers, {3, 4}), "qk")), "dense(qk)");
+  EXPECT_EQ(BiasText(bias::Alibi(ConstTensor(numbers, {3}), mask::Align::kTopLeft)),
+            "alibi(top_left)");
+  EXPECT_EQ(BiasText(bias::Relative(ConstTensor(numbers, {3, 4}), -2)),
+            "relative(table of 4, offset -2)");
 }
 
 TEST(MaskTextTest, LongOnesAreCut) {

@@ -1,6 +1,10 @@
 // Plan::Describe says what people need to know.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "skipattn/attention.h"
 
 namespace skipattn {
@@ -44,6 +48,37 @@ TEST(DescribeTest, WarnsOfAMaskThatLooksInverted) {
   const std::string text = MakePlan(Sized(64), mask::QueryLengths(length))->Describe();
   EXPECT_TRUE(Says(text, "44 of 64 have no key")) << text;
   EXPECT_TRUE(Says(text, "inverted")) << text;
+}
+
+TEST(DescribeTest, SaysWhatABiasDoes) {
+  Problem p = Sized(8);
+  const auto text = [&](float first, float second) {
+    std::vector<float> numbers(64, 0.0f);
+    numbers[9] = first;
+    numbers[20] = second;
+    return MakePlan(p, {}, bias::Dense(ConstTensor(numbers.data(), {8, 8}), "qk"), {})->Describe();
+  };
+  EXPECT_FALSE(Says(MakePlan(p, {})->Describe(), "bias"));
+  EXPECT_TRUE(Says(text(1, 2), "bias      dense(qk), whose values the runs bring\n"));
+  EXPECT_TRUE(Says(text(-INFINITY, 2), "bias      dense(qk), whose values the runs bring\n"));
+  EXPECT_TRUE(Says(text(-INFINITY, -3e38f), "bias      dense(qk), which only masks"));
+  EXPECT_FALSE(Says(text(-INFINITY, -3e38f), "warning"));
+  for (const float low : {-1e4f, -1e9f, -9e29f}) {
+    for (const float other : {0.0f, -INFINITY}) {
+      const std::string with = text(other, low);
+      EXPECT_TRUE(Says(with, "warning   the bias has numbers of -10000 and less")) << with;
+      EXPECT_TRUE(Says(with, "-inf masks\n")) << with;
+    }
+  }
+  const std::vector<float> slopes(64);
+  EXPECT_TRUE(Says(MakePlan(p, {}, bias::Alibi(ConstTensor(slopes.data(), {1}), 3), {})->Describe(),
+                   "bias      alibi(offset 3)\n"));
+  EXPECT_TRUE(
+      Says(MakePlan(p, {}, bias::Relative(ConstTensor(slopes.data(), {1, 32})), {})->Describe(),
+           "bias      relative(table of 32)\n"));
+  p.bias = true;
+  EXPECT_TRUE(
+      Says(MakePlan(p, {})->Describe(), "bias      brought by the runs, nothing known yet"));
 }
 
 }  // namespace
