@@ -8,7 +8,6 @@
 
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
-#include "tests/random_bias.h"
 #include "tests/random_mask.h"
 #include "tests/test_util.h"
 
@@ -55,6 +54,31 @@ std::vector<uint8_t> DrawPairs(Rng& rng, const Problem& p) {
   return pairs;
 }
 
+/// A bias over which keys can be cut: [q, k] numbers, some -inf; or none, or slopes.
+struct PartedBias {
+  PartedBias(Rng& rng, Problem* p) : kind(Uniform(rng, 0, 2)) {
+    p->bias = kind == 1;
+    for (int64_t n = 0; n < p->q_len * p->k_len; ++n) {
+      numbers.push_back(OneIn(rng, 4) ? -INFINITY
+                                      : static_cast<float>(Uniform(rng, -3000, 3000)) / 1e3f);
+    }
+  }
+  /// Of keys from `begin`: what plans are made with, and what runs bring.
+  Bias Of(const Problem& p, int64_t begin, int64_t k_len) const {
+    if (kind == 2) return bias::Alibi(ConstTensor(slopes, {p.heads}), 3 - begin);
+    return kind == 1 ? bias::Dense(View(p, begin, k_len)) : Bias();
+  }
+  ConstTensor View(const Problem& p, int64_t begin, int64_t k_len) const {
+    ConstTensor view(numbers.data() + begin, {1, 1, p.q_len, k_len});
+    view.stride[2] = p.k_len;
+    return view;
+  }
+
+  int64_t kind;
+  std::vector<float> numbers;
+  float slopes[2] = {0.25f, 0.01f};
+};
+
 void ExpectTheBitsOfTheWhole(uint64_t seed, bool hostile) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
@@ -63,7 +87,9 @@ void ExpectTheBitsOfTheWhole(uint64_t seed, bool hostile) {
   p.heads = 2;
   p.v_dim = PickOf(rng, {3, 16, 33});
   p.sinks = OneIn(rng, 2);
+  const PartedBias bias(rng, &p);
   AttentionCase data(rng, p);
+  data.bias = bias.View(p, 0, p.k_len);
   if (hostile) {
     for (int n = 0; n < 4; ++n) {
       data.v.Row(0, 0, Uniform(rng, 0, p.k_len - 1))[0] = OneIn(rng, 2) ? NAN : INFINITY;
@@ -78,7 +104,8 @@ void ExpectTheBitsOfTheWhole(uint64_t seed, bool hostile) {
   options.empty_rows = static_cast<EmptyRows>(PickOf(rng, {0, 1, 3}));
   const int64_t origin = Uniform(rng, 0, 127);
   options.key_origin = {origin};
-  const Outputs want = data.Exact(*Reference::Make(p, mask::Dense(allowed, "qk"), options));
+  const Outputs want =
+      data.Exact(*Reference::Make(p, mask::Dense(allowed, "qk"), bias.Of(p, 0, p.k_len), options));
 
   for (const TargetConfig& one : AllConfigs()) {
     if (!one.exact) continue;
@@ -100,6 +127,7 @@ void ExpectTheBitsOfTheWhole(uint64_t seed, bool hostile) {
       RunArgs args = data.Args(got);
       args.k = KeysFrom(args.k, 2, begin, end);
       args.v = KeysFrom(args.v, 2, begin, end);
+      if (p.bias) args.bias = bias.View(p, begin, part.k_len);
       if (begin > 0) args.carry_in = states[at].ConstView();
       if (!in_place) at = 1 - at;
       if (end < p.k_len) {
@@ -109,7 +137,8 @@ void ExpectTheBitsOfTheWhole(uint64_t seed, bool hostile) {
       ConstTensor part_pairs = allowed;
       part_pairs.data = pairs.data() + begin;
       part_pairs.shape[1] = part.k_len;
-      const Plan plan = *MakePlan(part, mask::Dense(part_pairs, "qk"), options);
+      const Plan plan =
+          *MakePlan(part, mask::Dense(part_pairs, "qk"), bias.Of(p, begin, part.k_len), options);
       const Status status = plan.Run(args);
       ASSERT_TRUE(status.ok()) << status.message();
     }

@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "skipattn/attention.h"
 #include "tests/attention_case.h"
@@ -87,6 +89,62 @@ TEST(LayoutTest, NothingBesideTheTensorsIsTouched) {
   }
 }
 
+TEST(LayoutTest, NothingBesideBiasesSinksAndStatesIsTouched) {
+  Rng rng(8);
+  const int64_t dim = 9, v_dim = 13, first = 128;
+  for (const int64_t k_len : {129, 140, 200}) {
+    for (const int64_t q_len : {1, 3, 33}) {
+      const Problem p = OneHead(q_len, k_len, dim, v_dim);
+      const auto q = Contiguous(rng, q_len * dim), k = Contiguous(rng, k_len * dim);
+      const auto v = Contiguous(rng, k_len * v_dim), numbers = Contiguous(rng, q_len * k_len);
+      for (const TargetConfig& one : AllConfigs()) {
+        SCOPED_TRACE(one.target + " " + one.config + ", keys " + std::to_string(k_len));
+        std::vector<float> results[2];
+        for (const bool behind : {true, false}) {
+          const size_t rows = static_cast<size_t>(q_len);
+          GuardedFloats gq(q, behind), gk(k, behind), gv(v, behind), bias(numbers, behind);
+          GuardedFloats sinks({0.5f}, behind), max(std::vector<float>(rows), behind);
+          GuardedFloats sum(std::vector<float>(rows), behind);
+          GuardedFloats state(std::vector<float>(rows * v_dim), behind);
+          GuardedFloats out(std::vector<float>(rows * v_dim), behind);
+          AttentionOptions options;
+          options.threads = 1;
+          options.target = one.target;
+          options.config = one.config;
+          const Carry carry = {Tensor(max.data(), {1, 1, q_len}), Tensor(sum.data(), {1, 1, q_len}),
+                               Tensor(state.data(), {1, 1, q_len, v_dim})};
+          for (const bool last : {false, true}) {  // all keys but the first 128 come last
+            Problem part = p;
+            part.k_len = last ? k_len - first : first;
+            part.bias = true;
+            part.sinks = last;
+            RunArgs args;
+            args.q = ConstTensor(gq.data(), {1, 1, q_len, dim});
+            args.k = ConstTensor(gk.data() + (last ? first * dim : 0), {1, 1, part.k_len, dim});
+            args.v = ConstTensor(gv.data() + (last ? first * v_dim : 0), {1, 1, part.k_len, v_dim});
+            args.bias = ConstTensor(bias.data() + (last ? first : 0), {1, 1, q_len, part.k_len});
+            args.bias.stride[2] = k_len;
+            if (last) {
+              args.sinks = ConstTensor(sinks.data(), {1});
+              args.carry_in = {carry.max, carry.sum, carry.out};
+              args.out = Tensor(out.data(), {1, 1, q_len, v_dim});
+            } else {
+              args.carry_out = carry;
+            }
+            options.key_origin = {0};
+            const Status status = MakePlan(part, {}, options)->Run(args);
+            ASSERT_TRUE(status.ok()) << status.message();
+          }
+          results[behind].assign(out.data(), out.data() + rows * v_dim);
+        }
+        EXPECT_EQ(
+            std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)),
+            0);
+      }
+    }
+  }
+}
+
 // Padding on pages that cannot be read, on both sides of the valid keys.
 TEST(LayoutTest, MemoryThatNobodyAttendsIsNotRead) {
   const int64_t page_rows = sysconf(_SC_PAGESIZE) / static_cast<int64_t>(sizeof(float)) / 16;
@@ -120,6 +178,43 @@ TEST(LayoutTest, MemoryThatNobodyAttendsIsNotRead) {
   }
   EXPECT_EQ(out[0], 0.0f);
   for (float* tensor : tensors) munmap(tensor, 3 * page);
+}
+
+// A cache whose tail was never written. A memory checker (valgrind) sees whether it decides
+// anything.
+TEST(LayoutTest, UnwrittenTailsDecideNothing) {
+  constexpr int64_t kRoom = 300, kDim = 24;
+  Rng rng(12);
+  for (const int64_t length : {1, 100, 128, 200}) {
+    for (const int64_t q_len : {1, 2, 20}) {
+      const auto q = Contiguous(rng, q_len * kDim);
+      const auto k = Contiguous(rng, length * kDim), v = Contiguous(rng, length * kDim);
+      const std::unique_ptr<float[]> k_cache(new float[kRoom * kDim]);
+      const std::unique_ptr<float[]> v_cache(new float[kRoom * kDim]);
+      std::copy(k.begin(), k.end(), k_cache.get());
+      std::copy(v.begin(), v.end(), v_cache.get());
+      std::vector<float> out(q.size()), want(q.size());
+      RunArgs args;
+      args.q = ConstTensor(q.data(), {1, 1, q_len, kDim});
+      args.k = ConstTensor(k.data(), {1, 1, length, kDim});
+      args.v = ConstTensor(v.data(), {1, 1, length, kDim});
+      args.out = Tensor(want.data(), {1, 1, q_len, kDim});
+      ASSERT_TRUE(Attention(args).ok());
+      args.k = ConstTensor(k_cache.get(), {1, 1, kRoom, kDim});
+      args.v = ConstTensor(v_cache.get(), {1, 1, kRoom, kDim});
+      args.out = Tensor(out.data(), {1, 1, q_len, kDim});
+      const std::vector<int64_t> lengths = {length};
+      for (const TargetConfig& one : AllConfigs()) {
+        AttentionOptions options;
+        options.target = one.target;
+        options.config = one.config;
+        ASSERT_TRUE(Attention(args, mask::KeyLengths(lengths), options).ok());
+        if (one.exact) {
+          EXPECT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0);
+        }
+      }
+    }
+  }
 }
 
 TEST(LayoutTest, PackedBroadcastAndNegativeStridesAreTheSameCode) {
